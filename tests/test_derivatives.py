@@ -10,6 +10,7 @@ import rbgym
 from differences import errors_off, slope, turned_by
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, refusals_in_one_line, unit
 from rbgym.engine.derivatives import room_for_duals
+from refusals import refused
 
 SIZE, H = 4, 0.05
 TOP = rbgym.HeavyTop(3.0)
@@ -183,20 +184,16 @@ def test_the_state_stays():
     assert (batch.full_state() == before).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
-        ({"of": ("rates",)}, "of must be"),
-        ({"of": ("mgl",)}, "HeavyTop"),
-        ({"coordinates": "body"}, "coordinates must be"),
-        ({"steps": 0}, "steps must be"),
-        ({"h": math.nan}, "h must be"),
-    ],
+@refused(
+    ({"of": ("rates",)}, "of must be"),
+    ({"of": ("mgl",)}, "HeavyTop"),
+    ({"coordinates": "body"}, "coordinates must be"),
+    ({"steps": 0}, "steps must be"),
+    ({"h": math.nan}, "h must be"),
 )
-def test_bad_arguments_are_named(arguments, names):
+def test_bad_arguments_are_named(arguments):
     batch = made("akw", None, *random_state())
-    with pytest.raises(ValueError, match=names):
-        batch.jacobian(**{"h": H, **arguments})
+    batch.jacobian(**{"h": H, **arguments})
 
 
 def test_a_step_that_is_refused_has_no_derivative():

@@ -285,8 +285,7 @@ def test_attitude_after_one_step_of_any_length_is_right_to_round_off(family):
 @pytest.mark.parametrize("h", [1e-3, 0.7, -40.0, 1000.0])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize(
-    "J",
-    [(1.0, 2.0, 2.5), (2.0, 1.0, 2.5), (1.0, 1.0, 1.7), (1e-6, 1.0, 1.0), (1.0, 2.0, 3.0)],
+    "J", [(1.0, 2.0, 2.5), (2.0, 1.0, 2.5), (1.0, 1.0, 1.7), (1e-6, 1.0, 1.0), (1.0, 2.0, 3.0)]
 )
 def test_spin_about_a_principal_axis_goes_on(J, axis, h):
     Pi = [0.0, 0.0, 0.0]

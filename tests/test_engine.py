@@ -26,7 +26,7 @@ def crowd(size, seed=3):
     """Different bodies, tops, starts and torques."""
     rng = np.random.default_rng(seed)
     bodies = [RigidBody.box(m, s) for m, s in zip(*random_boxes(rng, size), strict=True)]
-    tops = [HeavyTop(float(mgl), AXIS) for mgl in rng.uniform(0.1, 2, size)]
+    tops = [HeavyTop(float(mgl)) for mgl in rng.uniform(0.1, 2, size)]
     q = normalized(rng.standard_normal((size, 4)))
     return bodies, tops, q, rng.standard_normal((size, 3)), rng.standard_normal((size, 3))
 
@@ -102,6 +102,7 @@ def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
     assert batch.measure()["energy"].shape == (3,)
 
 
+@pytest.mark.interpreted
 @ALL
 def test_full_tensor_moves_as_the_principal_body_that_is_mounted_turned(name):
     turned = RigidBody(TENSOR)

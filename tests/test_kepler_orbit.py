@@ -11,6 +11,7 @@ import textbook as tb
 from rbgym import Batch, CircularOrbit, KeplerOrbit, RigidBody, simulate
 from rbgym.potentials.gravity_gradient import eccentric_anomaly
 from rbgym.quaternion import to_matrix
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -51,10 +52,14 @@ def error(name, steps):
     return max(np.abs(turned).max(), np.abs(rates).max())
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
-    [("exact", 2, 400), ("quat_em", 2, 400), ("exact:4", 4, 160), ("quat_em:4", 4, 320)],
+    [
+        ("exact", 2, 400),
+        ("quat_em", 2, 400),
+        pytest.param("exact:4", 4, 160, marks=pytest.mark.compiled),
+        pytest.param("quat_em:4", 4, 320, marks=pytest.mark.compiled),
+    ],
 )
 def test_each_scheme_has_its_order_through_the_perigee(name, order, steps):
     coarse, fine = error(name, steps), error(name, 2 * steps)
@@ -111,37 +116,33 @@ def test_a_step_back_undoes_a_step_and_the_phase_belongs_to_the_state(name, orbi
     batch = Batch(RigidBody(J), name, orbit, size=3)
     batch.set_state(Q, OMEGA)
     before = batch.measure()
-    batch.advance(0.02, 300)  # beyond a period
+    batch.advance(0.04, 150)  # beyond a period
     kept = batch.full_state()
-    batch.advance(-0.02, 300)
+    batch.advance(-0.04, 150)
     for row, value in batch.measure().items():
         np.testing.assert_allclose(value, before[row], atol=1e-11)
     batch.set_state(Q, OMEGA, lanes=[1])  # which begins at phase zero
-    batch.advance(0.02, 300)
+    batch.advance(0.04, 150)
     np.testing.assert_array_equal(batch.full_state()[1], kept[1])
     assert not np.array_equal(batch.full_state()[0], kept[0])
-    batch.advance(0.02, 50)
+    batch.advance(0.04, 25)
     end = batch.full_state()[1]
     batch.restore(kept)
-    batch.advance(0.02, 50)
+    batch.advance(0.04, 25)
     np.testing.assert_array_equal(batch.full_state()[1], end)
 
 
-@pytest.mark.parametrize(
-    ("potential", "words"),
-    [
-        (CircularOrbit(math.nan), "rate must be finite"),
-        (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),
-        (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
-        (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
-        (KeplerOrbit(0.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "mu must be a positive"),
-        (KeplerOrbit(1.0, (1.0, math.inf, 0.0), (0.0, 1.0, 0.0)), "position must be finite"),
-        (KeplerOrbit(1.0, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.3, 0.0, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1e300, 0.0, 0.0), (0.0, 1e300, 0.0)), "eccentricity up to 0.95"),
-    ],
+@refused(
+    (CircularOrbit(math.nan), "rate must be finite"),
+    (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),
+    (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
+    (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
+    (KeplerOrbit(0.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "mu must be a positive"),
+    (KeplerOrbit(1.0, (1.0, math.inf, 0.0), (0.0, 1.0, 0.0)), "position must be finite"),
+    (KeplerOrbit(1.0, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.3, 0.0, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1e300, 0.0, 0.0), (0.0, 1e300, 0.0)), "eccentricity up to 0.95"),
 )
-def test_a_wrong_orbit_is_refused(potential, words):
-    with pytest.raises(ValueError, match=words):
-        Batch(RigidBody(J), "exact", potential)
+def test_a_wrong_orbit_is_refused(potential):
+    Batch(RigidBody(J), "exact", potential)

@@ -33,6 +33,10 @@ def flight(**more):
     return simulate(**{"integrator": "rkn4", "velocity": (0.0, 0.0, 0.0), **more})
 
 
+def scalable(**more):
+    return rbgym.simulate_scalable(BODY, **{"dt": 0.1, "steps": 60, **more})
+
+
 REFUSED = {
     "inertia": [
         lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200),
@@ -51,27 +55,47 @@ REFUSED = {
         lambda: AttitudePD(None, **LAW), lambda: rbgym.plot.polhode(simulate(), 3.0),
     ],
     "quaternion": [
+        lambda: simulate(quaternion=(1, 1, 0, 0)), lambda: flight(quaternion=(1, 1, 0, 0)),
+        lambda: scalable(quaternion=(1, 1, 0, 0)),
         lambda: simulate(quaternion=np.array(HALF) + 0j), lambda: flight(quaternion="text"),
         lambda: simulate(quaternion=[1e200, 0, 0, 0]), lambda: invariants.norm_error(3.0),
     ],
     "torque": [
+        lambda: simulate(torque=np.zeros((29, 3))), lambda: simulate(torque=(0.0, np.nan, 0.0)),
+        lambda: simulate(torque=lambda t, q, w: np.zeros(2)),
+        lambda: simulate(torque=lambda t, q, w: np.full(3, np.inf)),
+        lambda: flight(torque=lambda *_: (0.0, 0.0, np.inf)),
         lambda: simulate(torque="text"), lambda: simulate(torque=lambda t, q, w: ["1", "2", "3"]),
         lambda: flight(torque=3.0), lambda: flight(torque=lambda *_: 1j),
     ],
-    "record_every": [lambda: simulate(record_every=np.timedelta64(1, "s"))],
-    "steps": [lambda: simulate(steps=10**400), lambda: simulate(steps=2**63)],
+    "record_every": [
+        lambda: simulate(record_every=np.timedelta64(1, "s")),
+        lambda: simulate(record_every=0), lambda: scalable(record_every=0),
+    ],
+    "steps": [
+        lambda: simulate(steps=10**400), lambda: simulate(steps=2**63),
+        lambda: simulate(steps=0), lambda: simulate(steps=2.5), lambda: scalable(steps=0),
+    ],
     "dt": [
+        lambda: simulate(dt=0.0), lambda: simulate(dt=np.nan), lambda: scalable(dt=0.0),
         lambda: simulate(dt=True), lambda: simulate(dt=10**400),
         lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
     ],
     "integrator": [
+        lambda: simulate(integrator="euler"),
         lambda: flight(integrator="quat_em"), lambda: flight(rotor_momentum=(0.0, 0.0, 1.0)),
         lambda: flight(potential=rbgym.HeavyTop(1.0)),
     ],
     "projection": [lambda: simulate(projection=np.ones(3)), lambda: gym.make(ID, projection="no")],
     "k": [lambda: simulate(potential=rbgym.GravityGradient(1e308))],
-    "potential.mgl": [lambda: potentials.checked(rbgym.HeavyTop("1"))],
-    "potential.axis": [lambda: potentials.checked(rbgym.HeavyTop(1.0, [1j, 0, 0]))],
+    "potential.mgl": [
+        lambda: potentials.checked(rbgym.HeavyTop("1")),
+        lambda: simulate(potential=rbgym.HeavyTop(np.nan)),
+    ],
+    "potential.axis": [
+        lambda: potentials.checked(rbgym.HeavyTop(1.0, [1j, 0, 0])),
+        lambda: simulate(potential=rbgym.HeavyTop(1.0, (0.0, 0.0, 2.0))),
+    ],
     "potential.sign": [
         lambda: potentials.checked(rbgym.SoftWall([])),
         lambda: potentials.checked(rbgym.SoftWall(np.zeros((0, 3)))),
@@ -129,6 +153,42 @@ REFUSED = {
     "episodes": [lambda: make_card(ID, episodes="1"), lambda: make_card(ID, episodes=1.5)],
     "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
     "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
+    "potential": [
+        lambda: simulate(potential="gravity"),
+    ],
+    "angular_velocity": [
+        lambda: simulate(angular_velocity=(1.0, np.inf, 0.0)),
+        lambda: scalable(angular_velocity=(0.0, np.inf, 0.0)),
+    ],
+    "rotor_momentum": [
+        lambda: simulate(rotor_momentum=(1.0, np.nan, 0.0)),
+    ],
+    "position": [
+        lambda: flight(position=(0.0, 1.0)),
+    ],
+    "velocity": [
+        lambda: flight(velocity=(0.0, np.nan, 1.0)), lambda: scalable(velocity=(0, 0, np.nan)),
+    ],
+    "force": [
+        lambda: flight(force=lambda *_: 1.0), lambda: scalable(force=np.zeros((59, 3))),
+        lambda: scalable(force=1.0), lambda: scalable(force=lambda t, state: np.zeros(2)),
+    ],
+    "scaling_force": [
+        lambda: scalable(scaling_force=np.zeros(59)), lambda: scalable(scaling_force=np.nan),
+        lambda: scalable(scaling_force=lambda t, state: np.inf),
+    ],
+    "moment": [
+        lambda: scalable(moment=(0, np.nan, 0)), lambda: scalable(moment=lambda t, state: None),
+    ],
+    "scale": [
+        lambda: scalable(scale=-1.0), lambda: scalable(scale="large"),
+    ],
+    "scale_rate": [
+        lambda: scalable(scale_rate=np.nan),
+    ],
+    "rigid": [
+        lambda: scalable(rigid="yes"),
+    ],
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import textbook as tb
 from rbgym import Batch, RigidBody, compound, integrators, simulate
 from rbgym.integrators import Held, Lagrange
 from rbgym.quaternion import angle_between, normalized, rotate
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -134,21 +135,17 @@ def test_the_momentum_of_a_free_body_has_no_trend_in_its_round_off():
     assert np.abs(after / before - 1).max() < 4 * 2.2e-16 * math.sqrt(steps)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"renormalise_every": -1}, "renormalise_every"),
-        ({"renormalise_every": 2.5}, "renormalise_every"),
-        ({"momentum_normalisation": "yes"}, "momentum_normalisation"),
-        ({"gyroscopic": 1}, "gyroscopic"),
-        ({"sampling": "lagrange"}, "sampling"),
-        ({"sampling": Lagrange(jump=0.0)}, "jump"),
-        ({"normalise": 3}, "renormalise_every"),
-    ],
+@refused(
+    ({"renormalise_every": -1}, "renormalise_every"),
+    ({"renormalise_every": 2.5}, "renormalise_every"),
+    ({"momentum_normalisation": "yes"}, "momentum_normalisation"),
+    ({"gyroscopic": 1}, "gyroscopic"),
+    ({"sampling": "lagrange"}, "sampling"),
+    ({"sampling": Lagrange(jump=0.0)}, "jump"),
+    ({"normalise": 3}, "renormalise_every"),
 )
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        integrators.get("rkn4", **options)
+def test_wrong_options_are_refused(options):
+    integrators.get("rkn4", **options)
 
 
 def thrust(t, p, v, q, omega):
@@ -243,18 +240,3 @@ def test_the_quaternion_of_a_flight_is_normalised_as_the_scheme_says():
     plain, free = flown(40), flown(40, integrator=never)
     np.testing.assert_allclose(np.linalg.norm(free.quaternion, axis=1), 1.0, rtol=1e-15)
     assert 1e-12 < angle_between(plain.quaternion[-1], free.quaternion[-1]) < 1e-2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"position": (0.0, 1.0)}, "position"),
-        ({"velocity": (0.0, np.nan, 1.0)}, "velocity"),
-        ({"quaternion": (1.0, 1.0, 0.0, 0.0)}, "quaternion"),
-        ({"force": lambda *_: 1.0}, "force"),
-        ({"torque": lambda *_: (0.0, 0.0, np.inf)}, "torque"),
-    ],
-)
-def test_wrong_arguments_of_a_flight_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        flown(5, **change)

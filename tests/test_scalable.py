@@ -348,34 +348,6 @@ def test_records_are_every_kth_instant_and_the_last(by_law):
     assert {name: getattr(full, name).shape for name in FIELDS} == shapes
 
 
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("dt", 0.0),
-        ("steps", 0),
-        ("record_every", 0),
-        ("quaternion", (1.0, 1.0, 0.0, 0.0)),
-        ("scale", -1.0),
-        ("scale", "large"),
-        ("scale_rate", np.nan),
-        ("angular_velocity", (0.0, np.inf, 0.0)),
-        ("velocity", (0.0, 0.0, np.nan)),
-        ("force", np.zeros((59, 3))),
-        ("force", 1.0),
-        ("force", lambda t, state: np.zeros(2)),
-        ("scaling_force", np.zeros(59)),
-        ("scaling_force", np.nan),
-        ("scaling_force", lambda t, state: np.inf),
-        ("moment", (0.0, np.nan, 0.0)),
-        ("moment", lambda t, state: None),
-        ("rigid", "yes"),
-    ],
-)
-def test_bad_argument_is_a_value_error_that_names_it(argument, value):
-    with pytest.raises(ValueError, match=f"^{argument} must"):
-        simulate_scalable(BODY, **{"dt": 0.05, "steps": 60, **START, argument: value})
-
-
 @pytest.mark.parametrize("state", [{"scale": 1.1}, {"scale_rate": 0.1}])
 def test_a_rigid_body_starts_at_scale_one_and_keeps_it(state):
     with pytest.raises(ValueError, match="scale must be 1 and scale_rate 0 with rigid=True"):

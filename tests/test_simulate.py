@@ -93,40 +93,13 @@ def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
 )
 def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, torque):
     run = simulate(
-        BODY, integrator="rkn4", dt=1e-3, steps=2000, potential=potential, torque=torque, **START
+        BODY, integrator="rkn4", dt=4e-3, steps=500, potential=potential, torque=torque, **START
     )
     for name, found in run.drift().items():
         if name in run.conserved:
             assert found["max"] < 1e-6, name  # a turning direction stands still for a step
         else:
             assert found["max"] > 1e-3, name
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("dt", 0.0),
-        ("dt", np.nan),
-        ("steps", 0),
-        ("steps", 2.5),
-        ("record_every", 0),
-        ("torque", np.zeros((29, 3))),
-        ("torque", (0.0, np.nan, 0.0)),
-        ("torque", lambda t, q, omega: np.zeros(2)),
-        ("torque", lambda t, q, omega: np.full(3, np.inf)),
-        ("quaternion", (1.0, 1.0, 0.0, 0.0)),
-        ("angular_velocity", (1.0, np.inf, 0.0)),
-        ("rotor_momentum", (1.0, np.nan, 0.0)),
-        ("potential", "gravity"),
-        ("potential", HeavyTop(np.nan)),
-        ("potential", HeavyTop(1.0, (0.0, 0.0, 2.0))),
-        ("integrator", "euler"),
-    ],
-)
-def test_bad_argument_is_a_value_error_that_names_it(argument, value):
-    good = {"dt": 0.05, "steps": 30, **START}
-    with pytest.raises(ValueError, match=argument):
-        simulate(BODY, **{**good, argument: value})
 
 
 @pytest.mark.parametrize(

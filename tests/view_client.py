@@ -1,6 +1,7 @@
 """A client of the page of `rbgym view` without a browser: a bare WebSocket that speaks as one."""
 
 import socket
+import time
 
 import msgspec
 import viser
@@ -31,6 +32,14 @@ def looking(port):
 def update(uuid, value):
     """A control has a new value."""
     return pack({"type": "GuiUpdateMessage", "uuid": uuid, "updates": {"value": value}})
+
+
+def until(holds, seconds=30.0):
+    """Wait for what holds before long."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def press_hard(port, draw, uuids, messages):

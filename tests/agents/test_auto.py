@@ -7,6 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from refusals import refused
+
 pytest.importorskip("stable_baselines3")
 
 import torch
@@ -241,18 +243,14 @@ def test_no_two_sets_of_starts_share_a_seed():
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"split": "train"}, "split must be one of"),
-        ({"seed": 1}, "seed must be left out"),
-        ({"split": "fresh", "seed": -1}, "seed must be an integer from 0"),
-        ({"split": "validation", "episodes": 257}, "episodes must be from 1 to 256, got 257"),
-    ],
+@refused(
+    ({"split": "train"}, "split must be one of"),
+    ({"seed": 1}, "seed must be left out"),
+    ({"split": "fresh", "seed": -1}, "seed must be an integer from 0"),
+    ({"split": "validation", "episodes": 257}, "episodes must be from 1 to 256, got 257"),
 )
-def test_bad_sets_of_starts_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        evaluate("pd", TASK, **arguments)
+def test_bad_sets_of_starts_are_refused(arguments):
+    evaluate("pd", TASK, **arguments)
 
 
 @pytest.mark.interpreted

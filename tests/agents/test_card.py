@@ -185,8 +185,8 @@ def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
 
 @pytest.mark.compiled
 def test_env_arguments_are_those_of_every_row_and_of_training_beneath(tmp_path):
-    own = {"difficulty": "hard", "integrator": "akw"}
-    given = {"torque_limit": 0.1, "integrator": "imidm"}
+    own = {"difficulty": "hard", "substeps": 3}
+    given = {"torque_limit": 0.1, "substeps": 4}
     run, policy = trained(tmp_path / "run", env_kwargs=own), rbgym.agents.load("RigidTop-v0")
     rows = make_card("RigidTop-v0", [run, "pretrained", "pd"], episodes=8, env_kwargs=given).rows
     expected = {

@@ -141,17 +141,17 @@ def judged(*arguments):
 @pytest.mark.compiled
 def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_path):
     pytest.importorskip("stable_baselines3")
-    akw = trained(tmp_path / "akw", env_kwargs={"integrator": "akw"})
+    fine = trained(tmp_path / "fine", env_kwargs={"substeps": 3})
     hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
     other = trained(tmp_path / "other", env_id="TopSwingUp-v0")
     assert judged("pd") == ("RigidTop-v0, 4 fixed start states", [])
-    assert judged(akw, "pd") == ("RigidTop-v0 (integrator=akw), 4 fixed start states", [])
+    assert judged(fine, "pd") == ("RigidTop-v0 (substeps=3), 4 fixed start states", [])
     lines = {
-        f"{akw}: judged with integrator=akw",
+        f"{fine}: judged with substeps=3",
         f"{hard}: judged with difficulty=hard",
         "pd: judged with no --env-arg",
     }
-    for order in ((akw, hard, "pd"), ("pd", hard, akw)):
+    for order in ((fine, hard, "pd"), ("pd", hard, fine)):
         title, differences = judged(*order)
         assert title == "RigidTop-v0, 4 fixed start states"
         assert set(differences) == lines

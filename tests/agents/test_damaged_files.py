@@ -23,7 +23,7 @@ from rbgym.agents.train.presets import read_yaml
 
 pytestmark = pytest.mark.interpreted
 
-TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
+TIMES = 5  # that each file is damaged; tests/soak does it hundreds of times
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from rbgym.quaternion import rotate
 
 pytestmark = pytest.mark.interpreted
 
-STEPS = 300
+STEPS = 150
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion",
           "-Wshadow", "-DRBGYM_SELF_TEST")  # fmt: skip
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}

@@ -15,6 +15,7 @@ from rbgym.agents.controllers.filtering import _right_jacobian
 from rbgym.agents.judge.conditions import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
+from refusals import refused
 
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
 SENSOR = {
@@ -206,19 +207,15 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(
-    ("env_id", "kwargs", "message"),
-    [
-        (SLEW, {"sensor": None}, "sensor must be that of gyros and a star tracker"),
-        (SLEW, {"sensor": {"rate": 1e-3}}, "sensor must be that of gyros"),
-        (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
-        ("AttitudeReach-v0", {}, "no goals apart"),
-        ("AttitudeTracking-v1", {"preview": 0.5}, "by its rates alone"),
-    ],
+@refused(
+    (SLEW, {"sensor": None}, "sensor must be that of gyros and a star tracker"),
+    (SLEW, {"sensor": {"rate": 1e-3}}, "sensor must be that of gyros"),
+    (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
+    ("AttitudeReach-v0", {}, "no goals apart"),
+    ("AttitudeTracking-v1", {"preview": 0.5}, "by its rates alone"),
 )
-def test_what_the_filter_cannot_do_is_refused(env_id, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        Estimating.for_env("idle", many(2, env_id, **kwargs))
+def test_what_the_filter_cannot_do_is_refused(env_id, kwargs):
+    Estimating.for_env("idle", many(2, env_id, **kwargs))
 
 
 @pytest.mark.interpreted

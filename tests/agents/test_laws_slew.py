@@ -10,6 +10,7 @@ from rbgym.agents.controllers import BangBang
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.satellites import SATELLITES
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -67,24 +68,20 @@ def test_the_least_time_is_the_textbook_formula_about_a_principal_axis():
     assert np.isfinite(eigenaxis_time(1.0, [0, 1, 0], [3.0, 2.0, 1.5], [1, 1, 0]))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"angle": -1.0}, "angle must be finite and not negative, got -1.0"),
-        ({"angle": np.nan}, "angle must be finite"),
-        ({"axis": [0, 0, 0]}, "axis must be vectors"),
-        ({"axis": [0, 1]}, "axis must be vectors"),
-        ({"axis": [0, np.inf, 0]}, "axis must be vectors"),
-        ({"inertia": [1.0, 2.0]}, "inertia must"),
-        ({"torque_limit": [1.0, -1.0, 1.0]}, "torque_limit must be"),
-        ({"torque_limit": [1.0, 1.0]}, "torque_limit must be"),
-        ({"rate_limit": 0.0}, "rate_limit must be positive or None, got 0.0"),
-    ],
+@refused(
+    ({"angle": -1.0}, "angle must be finite and not negative, got -1.0"),
+    ({"angle": np.nan}, "angle must be finite"),
+    ({"axis": [0, 0, 0]}, "axis must be vectors"),
+    ({"axis": [0, 1]}, "axis must be vectors"),
+    ({"axis": [0, np.inf, 0]}, "axis must be vectors"),
+    ({"inertia": [1.0, 2.0]}, "inertia must"),
+    ({"torque_limit": [1.0, -1.0, 1.0]}, "torque_limit must be"),
+    ({"torque_limit": [1.0, 1.0]}, "torque_limit must be"),
+    ({"rate_limit": 0.0}, "rate_limit must be positive or None, got 0.0"),
 )
-def test_arguments_out_of_range_have_no_least_time(changed, message):
+def test_arguments_out_of_range_have_no_least_time(changed):
     good = {"angle": 1.0, "axis": [1, 0, 0], "inertia": [3.0, 2.0, 1.5], "torque_limit": 0.1}
-    with pytest.raises(ValueError, match=message):
-        eigenaxis_time(**{**good, **changed})
+    eigenaxis_time(**{**good, **changed})
 
 
 def angles(attitudes):

@@ -13,6 +13,7 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import Allocated, AttitudePD
 from rbgym.agents.judge import evaluate
 from rbgym.envs.actuators import ReactionWheels
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -150,18 +151,14 @@ def test_a_law_that_is_told_slews_by_three_wheels_and_one_that_is_not_stays_off(
     assert found[1] < min(2e-3, 0.5 * found[None])
 
 
-@pytest.mark.parametrize(
-    ("env_id", "out", "message"),
-    [
-        ("ReactionWheelSlew-v1", 4, "out must be None, or one of 0 to 3 of four wheels, got 4"),
-        ("ReactionWheelSlew-v1", True, "out must be None, .*, got True"),
-        ("InertialPointing-v0", 0, "of four wheels, got 0"),  # which has three
-        ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys out of .*, got 'out'"),
-    ],
+@refused(
+    ("ReactionWheelSlew-v1", 4, "out must be None, or one of 0 to 3 of four wheels, got 4"),
+    ("ReactionWheelSlew-v1", True, "out must be None, .*, got True"),
+    ("InertialPointing-v0", 0, "of four wheels, got 0"),  # which has three
+    ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys out of .*, got 'out'"),
 )
-def test_a_wheel_that_cannot_be_done_without_is_refused(env_id, out, message):
-    with pytest.raises(ValueError, match=message):
-        controllers.make("pd", gym.make(env_id), out=out)
+def test_a_wheel_that_cannot_be_done_without_is_refused(env_id, out):
+    controllers.make("pd", gym.make(env_id), out=out)
 
 
 @pytest.mark.compiled

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from safetensors.numpy import load_file
-from stable_baselines3.common.callbacks import BaseCallback
 
+from damaged_runs import InterruptAt
 from rbgym.agents.run_folder import RunFolder, replacing
 from rbgym.agents.train import load_policy, presets, train
 
@@ -40,19 +40,6 @@ SMALL = {
     "sac": SMALL_OFF_POLICY,
     "tqc": SMALL_OFF_POLICY,
 }
-
-
-class InterruptAt(BaseCallback):
-    """What Ctrl-C does, at a chosen step."""
-
-    def __init__(self, step: int) -> None:
-        super().__init__()
-        self.step = step
-
-    def _on_step(self) -> bool:
-        if self.num_timesteps >= self.step:
-            raise KeyboardInterrupt
-        return True
 
 
 def small_train(out, algo="ppo", normalize=False, **kwargs):
@@ -243,10 +230,7 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
             {"changes": {"n_stepz": 8}},
             "hyperparameters must have keys out of .* did you mean 'n_steps'",
         ),
-        (
-            {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
-            "ppo are refused: .*net_arc",
-        ),
+        ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "ppo are refused: .*net_arc"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
         ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),

@@ -10,6 +10,7 @@ from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
 from rbgym.quaternion import rotate
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -31,11 +32,11 @@ def reaching(commands, info, time, strength=0.3):
 
 
 def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_from_then_on():
-    env, rng = many(SLEW, n=512, faults=FAULTS), np.random.default_rng(0)
+    env, rng = many(SLEW, n=192, faults=FAULTS), np.random.default_rng(0)
     _, drawn = env.reset(seed=0)
     sides = []
     for step in range(STEPS):
-        commands = rng.uniform(-0.9, 0.9, (512, 3))
+        commands = rng.uniform(-0.9, 0.9, (192, 3))
         info = env.step(commands)[4]
         for name in ("fault", "fault_channel", "fault_time"):
             np.testing.assert_array_equal(info[name], drawn[name])
@@ -138,12 +139,12 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
 
 
 def test_a_dead_sensor_says_what_it_said_a_period_before():
-    env = many(SLEW, n=256, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
-    alive = many(SLEW, n=256, sensor={"rate": 1e-3})
+    env = many(SLEW, n=96, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
+    alive = many(SLEW, n=96, sensor={"rate": 1e-3})
     (last, info), _ = env.reset(seed=0), alive.reset(seed=0)
     of_sensor = info["fault"] == SENSOR
     for step in range(1, STEPS):
-        action = np.full((256, 3), 0.2)
+        action = np.full((96, 3), 0.2)
         now, whole = env.step(action)[0], alive.step(action)[0]
         dead = of_sensor & (step * env.dt >= info["fault_time"])
         np.testing.assert_array_equal(now[dead], last[dead])
@@ -151,26 +152,22 @@ def test_a_dead_sensor_says_what_it_said_a_period_before():
         np.testing.assert_allclose(now[fresh], whole[fresh], rtol=0, atol=1e-6)
         assert (now[fresh] != last[fresh]).any(axis=1).all()
         last = now
-    assert dead.sum() > 50
+    assert dead.sum() > 20
 
 
 def test_without_faults_info_has_no_word_of_them():
     assert not {"fault", "fault_time"} & make(SLEW).reset(seed=0)[1].keys()
 
 
-@pytest.mark.parametrize(
-    ("faults", "message"),
-    [
-        ({}, "must have time"),
-        ({"time": (2, 1)}, r"faults\['time'\] must be first and last"),
-        ({"time": 3.0}, r"faults\['time'\] must be"),
-        ({"time": (0, 1), "kinds": ["stick"]}, "did you mean 'stuck'"),
-        ({"time": (0, 1), "kinds": []}, r"faults\['kinds'\] must be a list"),
-        ({"time": (0, 1), "probability": 1.5}, r"faults\['probability'\] must be in"),
-        ({"time": (0, 1), "strength": -0.1}, r"faults\['strength'\] must be in"),
-        ("stuck", "faults must be a dict"),
-    ],
+@refused(
+    ({}, "must have time"),
+    ({"time": (2, 1)}, r"faults\['time'\] must be first and last"),
+    ({"time": 3.0}, r"faults\['time'\] must be"),
+    ({"time": (0, 1), "kinds": ["stick"]}, "did you mean 'stuck'"),
+    ({"time": (0, 1), "kinds": []}, r"faults\['kinds'\] must be a list"),
+    ({"time": (0, 1), "probability": 1.5}, r"faults\['probability'\] must be in"),
+    ({"time": (0, 1), "strength": -0.1}, r"faults\['strength'\] must be in"),
+    ("stuck", "faults must be a dict"),
 )
-def test_bad_faults_are_named(faults, message):
-    with pytest.raises(ValueError, match=message):
-        make(SLEW, faults=faults)
+def test_bad_faults_are_named(faults):
+    make(SLEW, faults=faults)

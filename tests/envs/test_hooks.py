@@ -14,6 +14,7 @@ from family import quick_many as many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -297,51 +298,47 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
 ON_TARGET = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 0.2}
 
 
-@pytest.mark.parametrize(
-    ("env_id", "kwargs", "message"),
-    [
-        (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
-        (SLEW, {"dt": 0.0}, "dt must be a positive"),
-        (SLEW, {"substeps": 0}, "substeps must be a positive"),
-        (SLEW, {"torque_limit": [1, 2]}, "torque_limit must be"),
-        ("RigidTop-v0", {"mgl": -1.0}, "mgl must be a positive"),
-        ("RigidTop-v0", {"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
-        ("RigidTop-v0", {"initial": {"tild": 0.1}}, "initial must have keys"),
-        (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
-        (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
-        (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
-        (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
-        ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
-        (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
-        (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
-        (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
-        (SLEW, {"body": [1, 1, 1]}, "body must be of class RigidBody or a dict"),
-        ("RigidTop-v0", {"body": RigidBody([1, 1, 1])}, "body must have its center_of_mass"),
-        (SLEW, {"mgl": 1.0}, "left out for a free body"),
-        (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
-        (SLEW, {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
-        ("RigidTop-v0", {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
-        (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
-        ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
-        ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
-        (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
-        (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
-        (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
-        (SLEW, {"initial": []}, "initial must be a dict"),
-        (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
-        ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
-        ("Detumble-v1", {"termination": {"rate_limit": 0.02}}, r"initial\['least_rate'\] must be"),
-        ("Detumble-v1", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
-        (SLEW, {"preview": 1.0}, "preview must be left out"),
-        ("AttitudeTracking-v1", {"preview": -1.0}, "preview must be"),
-        ("MagneticPointing-v0", {"preview": 1e30}, "preview must be"),
-        ("ReactionWheelSlew-v1", {"rate_limit": 1e-203, "success": {"angle": 0.01}},
-         "dt must give rates that a float32"),
-    ],
+@refused(
+    (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
+    (SLEW, {"dt": 0.0}, "dt must be a positive"),
+    (SLEW, {"substeps": 0}, "substeps must be a positive"),
+    (SLEW, {"torque_limit": [1, 2]}, "torque_limit must be"),
+    ("RigidTop-v0", {"mgl": -1.0}, "mgl must be a positive"),
+    ("RigidTop-v0", {"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
+    ("RigidTop-v0", {"initial": {"tild": 0.1}}, "initial must have keys"),
+    (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
+    (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
+    (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
+    (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
+    ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
+    (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
+    (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
+    (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
+    (SLEW, {"body": [1, 1, 1]}, "body must be of class RigidBody or a dict"),
+    ("RigidTop-v0", {"body": RigidBody([1, 1, 1])}, "body must have its center_of_mass"),
+    (SLEW, {"mgl": 1.0}, "left out for a free body"),
+    (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
+    (SLEW, {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
+    ("RigidTop-v0", {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
+    (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
+    ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
+    ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
+    (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
+    (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
+    (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
+    (SLEW, {"initial": []}, "initial must be a dict"),
+    (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
+    ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
+    ("Detumble-v1", {"termination": {"rate_limit": 0.02}}, r"initial\['least_rate'\] must be"),
+    ("Detumble-v1", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
+    (SLEW, {"preview": 1.0}, "preview must be left out"),
+    ("AttitudeTracking-v1", {"preview": -1.0}, "preview must be"),
+    ("MagneticPointing-v0", {"preview": 1e30}, "preview must be"),
+    ("ReactionWheelSlew-v1", {"rate_limit": 1e-203, "success": {"angle": 0.01}},
+     "dt must give rates that a float32"),
 )  # fmt: skip
-def test_bad_hooks_are_named(env_id, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        make(env_id, **kwargs)
+def test_bad_hooks_are_named(env_id, kwargs):
+    make(env_id, **kwargs)
 
 
 @pytest.mark.parametrize(

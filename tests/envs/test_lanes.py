@@ -122,6 +122,7 @@ UNCERTAIN = IN_FRONT | {
 }
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("chosen", [[0], [42], [3, 8, 9, 17], [*range(1, LANES)]])
 def test_a_reset_of_a_few_lanes_is_theirs_alone(chosen):
     env, whole = (many(SLEW, LANES, **UNCERTAIN) for _ in range(2))

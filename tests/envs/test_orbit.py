@@ -18,6 +18,7 @@ from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
 from rbgym.rows import LANES
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -243,7 +244,7 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
 
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
-    n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
+    n, steps, noise, bias = 300, 12, 1e-3, 4e-3
     env = many(
         SLEW, n, dt=dt, orbit=ROUND, sensor={"sun_sensor": {"noise": noise, "bias": bias}},
         constraints={"keep_out": [{"axis": (1, 0, 0), "direction": (0, 0, 1), "half_angle": 0.1}]},
@@ -310,33 +311,29 @@ def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
     assert all(-0.5 <= state[name] <= 0.5 for name in names)
 
 
-@pytest.mark.parametrize(
-    ("env_id", "kwargs", "message"),
-    [
-        (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
-        (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
-        (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
-        (SLEW, {"orbit": {}}, "orbit must have altitude"),
-        (SLEW, {"orbit": ROUND}, "orbit must be left out without any of"),
-        (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
-        (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),
-        ("Detumble-v1", {"reference": "nadir", "orbit": ROUND}, "without a target"),
-        (SLEW, {"orbit": ROUND, "reference": "nadir", "disturbance": {"gravity_gradient": 1e-3}},
-         "must be True on an orbit, got 0.001"),
-        (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),
-        (COILS, {"orbit": ROUND, "actuator": MagneticCoils(altitude=4e5)},
-         r"MagneticCoils must say no \['altitude'\] where there is an orbit"),
-        ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
-        ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
-        (SLEW, {"sensor": {"magnetometer": {}}}, "no magnetometer without coils"),
-        (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
-        (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
-        (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
-        (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},
-         r"sensor\['sun_sensor'\]\['bias'\] must be in \[0, 1\]"),
-        (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
-    ],
+@refused(
+    (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
+    (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
+    (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
+    (SLEW, {"orbit": {}}, "orbit must have altitude"),
+    (SLEW, {"orbit": ROUND}, "orbit must be left out without any of"),
+    (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
+    (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),
+    ("Detumble-v1", {"reference": "nadir", "orbit": ROUND}, "without a target"),
+    (SLEW, {"orbit": ROUND, "reference": "nadir", "disturbance": {"gravity_gradient": 1e-3}},
+     "must be True on an orbit, got 0.001"),
+    (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),
+    (COILS, {"orbit": ROUND, "actuator": MagneticCoils(altitude=4e5)},
+     r"MagneticCoils must say no \['altitude'\] where there is an orbit"),
+    ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
+    ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
+    (SLEW, {"sensor": {"magnetometer": {}}}, "no magnetometer without coils"),
+    (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
+    (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
+    (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
+    (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},
+     r"sensor\['sun_sensor'\]\['bias'\] must be in \[0, 1\]"),
+    (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(env_id, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        make(env_id, **kwargs)
+def test_what_makes_no_sense_is_refused(env_id, kwargs):
+    make(env_id, **kwargs)

@@ -28,6 +28,7 @@ from rbgym.envs.task import Task
 from rbgym.quaternion import dot, scale, sub
 from rbgym.registration import ENVIRONMENTS, register
 from rbgym.rows import LANES, put_vector
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -224,37 +225,29 @@ class SilentPusher(Pusher):
         return Silent(line)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"goal": Unfinished()}, r"goal must be of a class with the methods compare\(self, rows"),
-        ({"start": Nowhere()}, r"start must be of a class with the methods draw\(self, rows"),
-        ({"goal": 3}, "goal must be a Goal, got 3"),
-        ({"start": (1.0,)}, "start must be a Start"),
-        ({"shape": Level()}, "shape must be a Shape"),
-        ({"sensor": Roll(1.0)}, "sensor must be a Sensor"),
-        ({"actuator": SilentPusher()}, "exert"),
-    ],
+@refused(
+    ({"goal": Unfinished()}, r"goal must be of a class with the methods compare\(self, rows"),
+    ({"start": Nowhere()}, r"start must be of a class with the methods draw\(self, rows"),
+    ({"goal": 3}, "goal must be a Goal, got 3"),
+    ({"start": (1.0,)}, "start must be a Start"),
+    ({"shape": Level()}, "shape must be a Shape"),
+    ({"sensor": Roll(1.0)}, "sensor must be a Sensor"),
+    ({"actuator": SilentPusher()}, "exert"),
 )
-def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed, message):
+def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed):
     task = replace(RollEnv.task, **changed)
-    with pytest.raises(ValueError, match=message):
-        Building(task, 1, None, Arguments()).done()
+    Building(task, 1, None, Arguments()).done()
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"initial": {"drift": 0.4}}, r"initial\['drift'\] must be in \[0, 0.3\]"),
-        ({"initial": {"roll": 3.5}}, r"initial\['roll'\] must be in \[0, 3\]"),
-        ({"initial": {"drit": 0.1}}, "did you mean 'drift'"),
-        ({"sensor": Level()}, "sensor must be a"),
-        ({"actuator": "wheel"}, "actuator must be one of"),
-    ],
+@refused(
+    ({"initial": {"drift": 0.4}}, r"initial\['drift'\] must be in \[0, 0.3\]"),
+    ({"initial": {"roll": 3.5}}, r"initial\['roll'\] must be in \[0, 3\]"),
+    ({"initial": {"drit": 0.1}}, "did you mean 'drift'"),
+    ({"sensor": Level()}, "sensor must be a"),
+    ({"actuator": "wheel"}, "actuator must be one of"),
 )
-def test_values_out_of_range_are_refused(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        make(**kwargs)
+def test_values_out_of_range_are_refused(kwargs):
+    make(**kwargs)
 
 
 def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
@@ -336,19 +329,15 @@ def test_columns_that_contradict_what_is_written_are_refused():
             wrong()
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"name": ""}, "Column.name must be"),
-        ({"unit": 3}, "Column.unit must be"),
-        ({"size": 0}, "Column.size must be a positive integer"),
-        ({"size": 2, "low": (0.0, 0.0, 0.0)}, r"Column.low must have shape \(\) or \(2,\)"),
-        ({"scale": np.nan}, "Column.scale must have shape"),
-    ],
+@refused(
+    ({"name": ""}, "Column.name must be"),
+    ({"unit": 3}, "Column.unit must be"),
+    ({"size": 0}, "Column.size must be a positive integer"),
+    ({"size": 2, "low": (0.0, 0.0, 0.0)}, r"Column.low must have shape \(\) or \(2,\)"),
+    ({"scale": np.nan}, "Column.scale must have shape"),
 )
-def test_a_wrong_column_is_refused(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        Column(**{"name": "x", **kwargs})
+def test_a_wrong_column_is_refused(kwargs):
+    Column(**{"name": "x", **kwargs})
 
 
 def test_a_field_with_the_name_of_a_method_is_refused():

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from family import SLEW, make, many
 from rbgym.quaternion import from_rotation_vector, rotate
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -228,24 +229,20 @@ def test_what_an_episode_cannot_have_is_refused_and_changes_nothing(given, messa
     env.step(np.zeros((4, 3)))
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ({"inertia": {"uniform": (0.0, 1.0)}}, r"\['uniform'\] must lie within \[0.01, 100\]"),
-        ({"mass": {"normal": (1.0, 0.4)}}, r"\['normal'\] must lie within .*three standard dev"),
-        ({"mass": {"normal": (1.0, -0.1)}}, r"\['normal'\] must lie within"),
-        ({"misalignment": {"log_uniform": (0.0, 0.1)}}, "the logarithm of what is above 0"),
-        ({"torque": {"uniform": (2.0, 1.0)}}, r"\['uniform'\] must lie within"),
-        ({"torque": {"unifrom": (1.0, 2.0)}}, "did you mean 'uniform'"),
-        ({"torque": {"uniform": (1.0, 2.0), "normal": (1.0, 0.1)}}, "must have one of"),
-        ({"torque": {"uniform": 1.0}}, r"of shape \(2,\)"),
-        ({"failure": {"uniform": (0.0, 1.0)}}, r"randomization\['failure'\] must be in \[0, 1\]"),
-        ({"delay": {"uniform": (0.5, 0.9)}}, "without a Delay"),
-    ],
+@refused(
+    ({"inertia": {"uniform": (0.0, 1.0)}}, r"\['uniform'\] must lie within \[0.01, 100\]"),
+    ({"mass": {"normal": (1.0, 0.4)}}, r"\['normal'\] must lie within .*three standard dev"),
+    ({"mass": {"normal": (1.0, -0.1)}}, r"\['normal'\] must lie within"),
+    ({"misalignment": {"log_uniform": (0.0, 0.1)}}, "the logarithm of what is above 0"),
+    ({"torque": {"uniform": (2.0, 1.0)}}, r"\['uniform'\] must lie within"),
+    ({"torque": {"unifrom": (1.0, 2.0)}}, "did you mean 'uniform'"),
+    ({"torque": {"uniform": (1.0, 2.0), "normal": (1.0, 0.1)}}, "must have one of"),
+    ({"torque": {"uniform": 1.0}}, r"of shape \(2,\)"),
+    ({"failure": {"uniform": (0.0, 1.0)}}, r"randomization\['failure'\] must be in \[0, 1\]"),
+    ({"delay": {"uniform": (0.5, 0.9)}}, "without a Delay"),
 )
-def test_a_distribution_that_there_is_not_is_refused(value, message):
-    with pytest.raises(ValueError, match=message):
-        make(SLEW, randomization=value)
+def test_a_distribution_that_there_is_not_is_refused(value):
+    make(SLEW, randomization=value)
 
 
 def test_what_is_read_can_be_given_back():

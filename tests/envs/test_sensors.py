@@ -10,6 +10,7 @@ from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -67,7 +68,7 @@ def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles(
 
 
 def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
-    n = 4000
+    n = 1000
     tracker = {**TRACKER, "period": 0.0}
     env = many(SLEW, n, sensor={"star_tracker": tracker})
     env.reset(seed=3)
@@ -141,21 +142,17 @@ def test_without_an_error_instruments_show_what_is_there():
         np.testing.assert_allclose(a, b, atol=2e-7)  # it turns steadily
 
 
-@pytest.mark.parametrize(
-    ("sensor", "message"),
-    [
-        ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
-        ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
-        ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
-        ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
-        ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
-        ({"gyros": {}}, "did you mean 'gyro'"),
-        (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
-    ],
+@refused(
+    ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
+    ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
+    ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
+    ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
+    ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
+    ({"gyros": {}}, "did you mean 'gyro'"),
+    (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
 )
-def test_wrong_numbers_of_instruments_are_refused(sensor, message):
-    with pytest.raises(ValueError, match=message):
-        make(SLEW, sensor=sensor)
+def test_wrong_numbers_of_instruments_are_refused(sensor):
+    make(SLEW, sensor=sensor)
 
 
 def test_gyros_are_refused_where_a_control_period_may_be_half_a_turn():

@@ -11,6 +11,7 @@ from family import quick_many as many
 from rbgym import rows as layout
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -38,7 +39,7 @@ def slip(env):
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
     actuator, integrator
 ):
-    env = many(WHEELS, 16, substeps=1, actuator=actuator, integrator=integrator)
+    env = many(WHEELS, 8, substeps=1, actuator=actuator, integrator=integrator)
     env.reset(seed=0)
     rng, booked, reached = np.random.default_rng(0), 0.0, False
     start, energy = env.state["angular_momentum"], env.invariants()["energy"]
@@ -238,22 +239,18 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
     assert np.abs(env.state["wheel_momentum"][[0, 2]]).min() > 1e-5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"axes": [[1, 0, 0], [0, 1, 0], [1, 0, 0]]}, "span all three directions"),
-        ({"axes": np.eye(3)[:2]}, "shape .3, 3. or .4, 3."),
-        ({"axes": 2 * np.eye(3)}, "unit vectors"),
-        ({"inertia": 0.0}, "inertia must be a positive"),
-        ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
-        ({"start": 1.5}, r"start must be in \[0, 1\]"),
-        ({"torque": 0.1, "momentum": 4.0, "inertia": 1e-4}, "inertia must be at least 0.0004"),
-        ({"torque": 1e-3, "coulomb": 1e-3}, "coulomb must be less than the motor's 0.001 N m"),
-    ],
+@refused(
+    ({"axes": [[1, 0, 0], [0, 1, 0], [1, 0, 0]]}, "span all three directions"),
+    ({"axes": np.eye(3)[:2]}, "shape .3, 3. or .4, 3."),
+    ({"axes": 2 * np.eye(3)}, "unit vectors"),
+    ({"inertia": 0.0}, "inertia must be a positive"),
+    ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
+    ({"start": 1.5}, r"start must be in \[0, 1\]"),
+    ({"torque": 0.1, "momentum": 4.0, "inertia": 1e-4}, "inertia must be at least 0.0004"),
+    ({"torque": 1e-3, "coulomb": 1e-3}, "coulomb must be less than the motor's 0.001 N m"),
 )
-def test_wheels_that_cannot_be_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ReactionWheels(**arguments)
+def test_wheels_that_cannot_be_are_refused(arguments):
+    ReactionWheels(**arguments)
 
 
 def test_a_start_beyond_the_limit_of_a_wheel_is_refused_and_nothing_changes():

@@ -16,10 +16,10 @@ DIFFERS = {
     },
     # Normalising seldom costs an order.
     "normalising every 1000 steps is good enough": {
-        (
-            "rkn4",
-            "attitude error, normalised every 1000 steps, over that of every step",
-        ): (50.0, 500.0)
+        ("rkn4", "attitude error, normalised every 1000 steps, over that of every step"): (
+            50.0,
+            500.0,
+        )
     },
 }
 

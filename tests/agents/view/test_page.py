@@ -13,6 +13,7 @@ from rbgym.agents.view import page as page_module
 from rbgym.agents.view.page import Page
 from rbgym.agents.view.scenario import Scenario
 from rbgym.agents.view.server import close_server, open_server
+from view_client import until
 
 # Controls whose change compiles something first.
 SLOW = ("env_id", "scheme", "policy", "mgl")
@@ -45,13 +46,6 @@ def uuid(page, name):
 def say(line, page, name, value):
     """Give a control a value, as a browser does."""
     line.send(view_client.update(uuid(page, name), value))
-
-
-def until(holds, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def assert_serves(page):

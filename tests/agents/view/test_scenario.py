@@ -4,6 +4,7 @@ import pytest
 import rbgym
 from rbgym.agents.view.page import busy, legend
 from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -58,27 +59,25 @@ def test_the_command_line_asks_for_a_run_for_each_scheme_or_policy():
     assert [run.name for run in both.simulation().runs] == ["pd, akw", "pd, imidm"]
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
+@refused(
     ((None, ("quat_em",) * 4, ()), "integrator and policy must name at most 3 each, got 4"),
     ((None, (), ("pd",)), "policy must be left out without an env"),
     (("CartPole-v1", (), ()), "env_id must be a task of rbgym"),
-])  # fmt: skip
-def test_a_command_line_that_asks_for_too_much_is_refused(arguments, says):
-    with pytest.raises(ValueError, match=says):
-        scenario_of(*arguments)
+)  # fmt: skip
+def test_a_command_line_that_asks_for_too_much_is_refused(arguments):
+    scenario_of(*arguments)
 
 
-@pytest.mark.parametrize(("scenario", "says"), [
+@refused(
     (Scenario(schemes=("quat_me",)), "integrator must be one of .* did you mean 'quat_em'"),
     (Scenario(schemes=()), "integrator must name 1 to 3 schemes"),
     (Scenario(dt=0.0), "dt must be a positive finite number"),
     (Scenario("RigidTop-v0", (OWN,), env_kwargs={"disturbance": None}),
      "env-arg must leave out disturbance"),
     (Scenario("RigidTop-v0", (OWN,), ("b_dot",)), "env must"),
-])  # fmt: skip
-def test_what_does_not_go_together_is_refused_by_name(scenario, says):
-    with pytest.raises(ValueError, match=says):
-        scenario.simulation()
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused_by_name(scenario):
+    scenario.simulation()
 
 
 def test_who_can_act_is_who_fits_the_task():

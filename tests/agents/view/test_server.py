@@ -2,7 +2,6 @@
 
 import http.client
 import socket
-import time
 from contextlib import closing
 
 import pytest
@@ -10,6 +9,7 @@ from websockets.exceptions import InvalidStatus
 
 import view_client
 from rbgym.agents.view.server import address, close_server, is_own, open_server
+from view_client import until
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,6 @@ def answer(server, request):
         while part := line.recv(65536):
             received += part
     return received
-
-
-def until(holds, seconds=5.0):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_it_listens_at_one_address_only_and_serves_the_page(server):

@@ -1,0 +1,28 @@
+"""Tests of what is refused: one table of arguments, each with what the error must say of them."""
+
+import functools
+import inspect
+
+import pytest
+
+
+def refused(*cases):
+    """Runs a test once for each case, which must raise ValueError.
+
+    case: the first arguments of the test, and what the message must match.
+    """
+
+    def decorate(test):
+        own = inspect.signature(test)
+
+        @functools.wraps(test)
+        def refuses(message, **arguments):
+            with pytest.raises(ValueError, match=message):
+                test(**arguments)
+
+        message = inspect.Parameter("message", inspect.Parameter.KEYWORD_ONLY)
+        refuses.__signature__ = own.replace(parameters=[*own.parameters.values(), message])
+        names = [*own.parameters][: len(cases[0]) - 1]
+        return pytest.mark.parametrize((*names, "message"), cases)(refuses)
+
+    return decorate
