@@ -7,7 +7,6 @@ import pytest
 import rbgym
 from rbgym.envs.actuators import Thrusters
 from rbgym.envs.derivatives import Differentiation, linearize
-from refusals import refused
 from slopes import largest_error
 
 LANES = 3
