@@ -64,9 +64,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     own = bool(job.hyperparameters or job.changes or job.init_from or timesteps or callbacks)
     if "algo" in (job.changes or {}):
         raise ValueError(f"algo must be given by itself, no hyperparameter, got {job.changes!r}")
-    chosen = presets.read(
-        ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_NEEDED
-    )
+    chosen = recipe(job.env_id, job.hyperparameters, job.changes)
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return sb3.learn(replace(job, algo=other))
@@ -126,6 +124,13 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 learner.save(folder.checkpoint)
             results, best = improve(learner, config, folder, job, callbacks), learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
+
+
+def recipe(
+    env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The hyperparameters of a task, see `presets.read`."""
+    return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
 
 
 def priced(kwargs: dict[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,8 +35,8 @@ from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy, write
-from rbgym.agents.run_folder import write_json
-from rbgym.agents.train import load_policy, train
+from rbgym.agents.run_folder import RunFolder, write_json
+from rbgym.agents.train import auto, load_policy, train
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 
@@ -82,8 +82,10 @@ def learn(env_id: str, name: str, seeds: range) -> dict[int, dict[str, Any]]:
     found = {}
     for seed in seeds:
         kwargs = condition_of(env_id, name).trained_in
-        out = run_of(env_id, name, seed)
-        found[seed] = train(env_id, out=out, seed=seed, env_kwargs=kwargs, report=print).results
+        run = RunFolder(run_of(env_id, name, seed))
+        if not run.results.exists():
+            train(env_id, out=run.path, seed=seed, env_kwargs=kwargs, report=print)
+        found[seed] = run.read_results()
     return found
 
 
@@ -102,6 +104,11 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
     found, policy = results[chosen], policies[chosen]
     law, of_law = best_law(env_id, where)
     command = ["rbgym", "train", env_id, "--seed", str(chosen)]
+    if policy.config["algo"] == auto.ALGORITHM:  # what is not as the recipe says
+        recipe = auto.recipe(env_id)
+        for key, value in policy.config["hyperparameters"].items():
+            if value != recipe[key]:
+                command += ["--set", f"{key}={json.dumps(value)}"]
     for key, value in where.trained_in.items():
         command += ["--env-arg", f"{key}={json.dumps(value)}"]
     rates = {seed: rank(one)[0] for seed, one in played.items()}
@@ -132,8 +139,6 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
 
 def load_policy_of(env_id: str, name: str, seed: int) -> TrainedPolicy:
     """The policy of a run."""
-    from rbgym.agents.run_folder import RunFolder
-
     return load_policy(RunFolder(run_of(env_id, name, seed)))
 
 
