@@ -111,7 +111,7 @@ def training() -> str:
     for env_id, whole in learned.items():
         for condition, one in {"true": whole, **whole.get("conditions", {})}.items():
             policy, law, more = one["policy"], one["of_law"], one["differences"]
-            rates = [f"{100 * rate:.1f}" for rate, _ in one["seeds"].values()]
+            rates = [f"{100 * rate:.1f}" for rate, _ in one.get("seeds", {}).values()]
             settled = [
                 "-" if x["settling_time"] is None else f"{x['settling_time']:.3g}"
                 for x in (law, policy)
@@ -119,7 +119,7 @@ def training() -> str:
             cells = (
                 *(env_id, condition, _algorithm(one) + ("" if one["shipped"] else ", not shipped")),
                 f"{one['seconds']:.0f}",
-                *(" ".join(dict.fromkeys(rates)), f"`{one['law']}`"),
+                *(" ".join(dict.fromkeys(rates)) or "-", f"`{one['law']}`"),
                 *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
                 "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),
                 *(*settled, *(f"{x['effort']:.3g}" for x in (law, policy))),
