@@ -89,7 +89,7 @@ def test_wrappers_that_change_what_a_law_reads_or_commands_are_refused():
 def test_a_policy_shows_itself_in_a_line_and_not_by_its_numbers():
     shipped = trained.load("AttitudeSlew-v1")
     shown = repr(shipped)
-    assert shown.startswith("TrainedPolicy(Network(sizes=(7, ")
+    assert shown.startswith("TrainedPolicy(Network(sizes=(21, ")
     assert "env_id='AttitudeSlew-v1'" in shown
     assert shown.count("\n") == 0
     assert len(shown) < 300

@@ -21,7 +21,7 @@ NOT_ATTACKED = {
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.declared",
         )], _RECORD),
-    "rbgym.agents.train.train": _LONG,
+    "rbgym.agents.train.sb3.training.learn": _LONG,
     "rbgym.agents.train.DifferentiableEnv": "an env that is made already; tests/agents",
     "rbgym.linearize": "compiles for a minute: its refusals are in tests/envs",
     **dict.fromkeys(

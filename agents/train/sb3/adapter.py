@@ -8,7 +8,6 @@ translated here. Below, n is the number of lanes.
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, cast
 
 import gymnasium as gym
@@ -82,7 +81,8 @@ class VectorEnvAdapter(VecEnv):
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        return deepcopy(obs)
+        observation: VecEnvObs = _copy(obs)
+        return observation
 
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
@@ -104,11 +104,11 @@ class VectorEnvAdapter(VecEnv):
             for lane in np.flatnonzero(dones).tolist():
                 lane_infos[lane] = {
                     **_info(final_info, lane),
-                    "terminal_observation": deepcopy(_row(last, lane)),
+                    "terminal_observation": _copy(_row(last, lane)),
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return cast(VecEnvObs, obs), rewards.astype(np.float32), dones, lane_infos
+        return _copy(obs), rewards.astype(np.float32), dones, lane_infos
 
     def close(self) -> None:
         self.vector_env.close()
@@ -196,6 +196,13 @@ def make_sb3_env(
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter)
+
+
+def _copy(obs: Any) -> Any:
+    """Observations that an env which keeps its own cannot change."""
+    if isinstance(obs, Mapping):
+        return {key: _copy(part) for key, part in obs.items()}
+    return obs.copy()
 
 
 def _row(obs: Any, lane: int) -> Any:
