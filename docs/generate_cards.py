@@ -73,7 +73,7 @@ def in_conditions(card: dict[str, Any]) -> str:
     found = []
     for condition, said in SAID.items():
         law, policy = best(card, condition)
-        if law is None or card["rows"][law]["conditions"][condition]["success_rate"] == 0.0:
+        if not (law or policy):
             continue
         figures = [
             f"`{name}` has {_figures(card['rows'][name]['conditions'][condition])}"
@@ -85,8 +85,10 @@ def in_conditions(card: dict[str, Any]) -> str:
 
 
 def best(card: dict[str, Any], condition: str | None = None) -> tuple[str | None, str | None]:
-    """Names of the best law and of the best trained policy in a condition; None: true state."""
-    order, rows = ranks(card, condition), card["rows"]
+    """Names of the best law and of the best trained policy in a condition (None: the true state),
+    of those that succeed at all."""
+    rows = card["rows"]
+    order = [n for n in ranks(card, condition) if _merits(rows[n], condition)["success_rate"]]
     laws = (name for name in order if not rows[name]["origin"])
     return next(laws, None), next((name for name in order if rows[name]["origin"]), None)
 

@@ -32,6 +32,9 @@ def evaluate(
     episodes: options.Episodes = 256,
     split: options.Split = "test",
     seed: Annotated[int, Option(help="Of fresh start states.", min=0)] = 0,
+    intervals: Annotated[
+        bool, Option("--intervals", help="Say how sure the differences to the first one are.")
+    ] = False,
     plot: options.Plot = None,
     video: Annotated[
         Path | None,
@@ -77,12 +80,16 @@ def evaluate(
             )
             for one in shown.track(judged, description="policies")
         }
+    if as_json and intervals:
+        raise ValueError("--intervals plays no part with --json")
     if as_json:
         said = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
         print_json({name: said[name] | e.as_dict() for name, e in evaluations.items()})
     else:
         which = "fixed" if split == "test" else split
         tables.print_evaluations(evaluations, env, judged, which)
+    if intervals:
+        tables.print_differences(evaluations)
     if plot:
         from rbgym.agents.judge import plots
 

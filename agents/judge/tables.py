@@ -77,6 +77,24 @@ def print_evaluations(
             print(plain(f"{one.name}: trained for {trained}"))
 
 
+def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
+    """Write how much more each has than the first one, with 95 % intervals over the starts."""
+    from rbgym.agents.judge.statistics import differences
+    from rbgym.agents.terminal import print_table
+
+    (first, base), *others = evaluations.items()
+    rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
+    for name, one in others:
+        found = differences([one.played], [base.played])
+        columns = tuple(
+            {"settling": "settling [s]", "effort": "effort [N m s]"}.get(n, n) for n in found
+        )
+        rows.append(
+            (name, *("{:+.3g} ({:+.3g} to {:+.3g})".format(*one) for one in found.values()))
+        )
+    print_table(f"More than {first}, 95 % intervals", ("policy", *columns), rows)
+
+
 def title(card: Mapping[str, Any]) -> str:
     """The env and its arguments, as a heading; of a card, or whatever has env_id and env_kwargs."""
     arguments = _arguments(card["env_kwargs"])

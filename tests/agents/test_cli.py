@@ -100,6 +100,9 @@ def test_evaluate_prints_a_controller():
     assert content["pd"]["success_rate"] == 1
     assert len(content["pd"]["success_interval"]) == 2
     assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
+    both = run("evaluate", "pd", "--policy", "idle", "--episodes", 16, "--intervals").stdout
+    assert "More than pd, 95 % intervals" in both
+    assert "-1 (-1 to -1)" in both.splitlines()[-2]
 
 
 @pytest.mark.compiled
