@@ -73,14 +73,14 @@ def in_conditions(card: dict[str, Any]) -> str:
     found = []
     for condition, said in SAID.items():
         law, policy = best(card, condition)
-        if not (law or policy):
+        if not ranks(card, condition):
             continue
         figures = [
             f"`{name}` has {_figures(card['rows'][name]['conditions'][condition])}"
             for name in (law, policy)
             if name
         ]
-        found.append(f" {said} {', '.join(figures)}.")
+        found.append(f" {said} {', '.join(figures) or 'none succeeds'}.")
     return "".join(found)
 
 
