@@ -8,7 +8,6 @@ import numpy as np
 from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body
 from rbgym.engine.kernels import advance_blocks, start_lane
 from rbgym.envs import rows as at
-from rbgym.envs.parts.endings import less
 from rbgym.envs.parts.goals import angle_of
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
@@ -77,7 +76,6 @@ def judge_lane(rows, buffer, i, limit):
     margin = parts.ends.margin(rows, buffer, i, q, omega)
     over = parts.constraints.charge(rows, buffer, i, q, omega, begins) | (margin < 0.0)
     over = over & (not begins)
-    margin = less(margin, parts.constraints.margin(rows, buffer, i, q, omega))
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
     seen, relative, rates = parts.sensor.measure(rows, buffer, i, q, gap.shown, omega)
     parts.observation.observe(rows, buffer, i, seen, relative, rates, gap.wanted)

@@ -106,7 +106,9 @@ class Limits(Ending):
 
     def margin(self, rows, buffer, i, q, omega):
         upright = (upward(q)[2] - self.cos_tilt) / (1.0 - self.cos_tilt)
-        return less(upright, below(dot(omega, omega), self.rate * self.rate))
+        most = self.rate * self.rate
+        slow = (most - dot(omega, omega)) / most
+        return slow if slow < upright else upright
 
 
 class KeepOut(Ending):
@@ -178,8 +180,10 @@ class Ends(Ending):
 
     def margin(self, rows, buffer, i, q, omega):
         margin = self.limits.margin(rows, buffer, i, q, omega)
-        margin = less(margin, self.keep_out.margin(rows, buffer, i, q, omega))
-        return less(margin, self.own.margin(rows, buffer, i, q, omega))
+        outside = self.keep_out.margin(rows, buffer, i, q, omega)
+        margin = outside if outside < margin else margin
+        own = self.own.margin(rows, buffer, i, q, omega)
+        return own if own < margin else margin
 
     def sketch(self, instant):
         yield from self.keep_out.sketch(instant)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
 from rbgym.envs.arguments import in_range, keys, named
-from rbgym.envs.parts.endings import flight
+from rbgym.envs.parts.endings import flight, less
 from rbgym.envs.parts.goals import Gap, angle_of
 from rbgym.envs.rows import Part
 from rbgym.quaternion import dot
-from rbgym.rows import LANES, Physics
+from rbgym.rows import LANES, Physics, view
 
 # What a user can give a weight to, in the order in which the kernel writes them.
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
@@ -23,7 +23,7 @@ _NEAR = 0.4  # margin below which the margin term counts
 
 class Outcome(NamedTuple):
     """What a step, or a beginning, came to: how far off; in the success region; at an end; the
-    least margin to an end or a violated constraint."""
+    margin to one."""
 
     gap: Gap
     inside: bool
@@ -182,7 +182,9 @@ class Weighted(Reward):
         buffer[k + 5 * LANES] = -0.25 * w[5] * change
         buffer[k + 6 * LANES] = w[6]
         buffer[k + 7 * LANES] = w[7] * ((0.0 if outcome.over else self.discount * P) - last)
-        near = 1.0 - outcome.slack / _NEAR
+        q, omega = view(rows.physics, buffer, i)
+        slack = rows.parts.constraints.margin(rows, buffer, i, q, omega)
+        near = 1.0 - less(outcome.slack, slack) / _NEAR
         buffer[k + 8 * LANES] = -w[8] * (near if near > 0.0 else 0.0)
         total = 0.0
         for n in range(9):

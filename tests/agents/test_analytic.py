@@ -36,7 +36,7 @@ def test_an_interrupted_training_ends_as_one_that_ran_through(tmp_path, monkeypa
     def interrupted(learner):
         if learner.iteration == 7:
             raise KeyboardInterrupt
-        iterate(learner)
+        return iterate(learner)
 
     monkeypatch.setattr(analytic.Learner, "iterate", interrupted)
     with pytest.raises(KeyboardInterrupt):

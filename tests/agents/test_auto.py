@@ -78,7 +78,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
         looks.append(learner.iteration)
         if learner.iteration == 4:
             raise KeyboardInterrupt
-        judge(learner, config)
+        return judge(learner, config)
 
     monkeypatch.setattr(analytic.Learner, "judge", interrupted)
     with pytest.raises(KeyboardInterrupt):

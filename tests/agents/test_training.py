@@ -97,7 +97,7 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_pa
     said: list[str] = []
     resumed = small_train(tmp_path / "cut", algo, report=said.append, **same)
     assert steps // 2 <= resumed.resumed_from <= steps * 3 // 4
-    assert said == [f"resuming {folder.path} from step {resumed.resumed_from}"]
+    assert said[0] == f"resuming {folder.path} from step {resumed.resumed_from}"
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     assert resumed.results["last_mean_return"] == whole.results["last_mean_return"]
     assert_same_weights(whole.folder, resumed.folder)
