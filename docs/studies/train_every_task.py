@@ -241,8 +241,9 @@ def loses(one: dict[str, Any]) -> bool:
 @style.context()
 def draw(learned: dict[str, dict[str, object]]) -> None:
     """One panel for each task; the dashed line is doing nothing."""
-    figure = style.picture(12.0, 9.0)
-    axes = figure.subplots(4, 5)
+    lines = -(-len(learned) // 5)
+    figure = style.picture(12.0, 2.4 * lines)
+    axes = figure.subplots(lines, 5)
     for ax in axes.flat:
         ax.set_visible(False)
     for ax, (env_id, one) in zip(axes.flat, learned.items(), strict=False):
