@@ -50,7 +50,7 @@ def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
 
 def interval(values: Array, statistic: Callable[[Array], float] = iqm) -> Interval:
     """Of a statistic of values (runs, starts), by the bootstrap over runs and over starts."""
-    return _bootstrapped(lambda one: statistic(one), values)
+    return _bootstrapped(statistic, values)
 
 
 def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[str, Interval]:

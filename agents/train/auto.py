@@ -61,13 +61,13 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     not fit the task.
     """
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
-    own = bool(job.hyperparameters or job.changes or job.init_from or timesteps or callbacks)
+    own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
     if "algo" in (job.changes or {}):
         raise ValueError(f"algo must be given by itself, no hyperparameter, got {job.changes!r}")
     chosen = recipe(job.env_id, job.hyperparameters, job.changes)
     other = chosen.pop("algo", None)
     if other is not None and not own:
-        return sb3.learn(replace(job, algo=other))
+        return sb3.learn(replace(job, algo=other), timesteps=timesteps)
     check_numbers(chosen, _WHOLE)
     take_steps(chosen, timesteps)
     config = run.config_of(job, chosen)
@@ -81,7 +81,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 f"with another algorithm, as {_WITHOUT_LAW!r}"
             )
         job.report(f"no law is for such an env: {_WITHOUT_LAW}")
-        return sb3.learn(replace(job, algo=_WITHOUT_LAW))
+        return sb3.learn(replace(job, algo=_WITHOUT_LAW), timesteps=timesteps)
     priced_kwargs = priced(kwargs, chosen)
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced_kwargs)) as lanes:
         try:
@@ -109,7 +109,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         seconds = time.perf_counter() - begun
         if env is None:
             found = run.judged(network, config, steps, seconds)
-            job.report(f"begins with: {run.said(found)}")
+            job.report(f"imitated: {run.said(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:

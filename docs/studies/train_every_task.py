@@ -116,7 +116,6 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
     loaded = f'"{env_id}"' if name == TRUE else f'"{env_id}", "{name}"'
     told = publish(policy, folder, (shlex.join(command), loaded), rates, where)
     along = found["judgements"]
-    merits, others = summary(played[chosen]).as_dict(), summary(of_law).as_dict()
     return {
         "curve": [[e["timesteps"], round(e["mean_return"], 3)] for e in along],
         "algo": policy.config["algo"],
@@ -128,12 +127,20 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
         "seeds": {str(seed): list(rank(one)) for seed, one in played.items()},
         "success": told.success_rate,
         "return": round(told.mean_return, 1),
+        **beside_law(played[chosen], [played[s] for s in ranked], law, of_law),
+    }
+
+
+def beside_law(
+    chosen: Episodes, every: list[Episodes], law: str, of_law: Episodes
+) -> dict[str, Any]:
+    """Figures of a policy and of the law; and how much more all seeds have than the law."""
+    merits, others = summary(chosen).as_dict(), summary(of_law).as_dict()
+    return {
         "policy": {key: merits[key] for key in _KEPT},
         "law": law,
         "of_law": {key: others[key] for key in _KEPT},
-        "differences": {
-            k: list(v) for k, v in differences([played[s] for s in ranked], [of_law]).items()
-        },
+        "differences": {k: list(v) for k, v in differences(every, [of_law]).items()},
     }
 
 
@@ -224,13 +231,7 @@ def judged_again(env_id: str, known: dict[str, Any]) -> dict[str, Any]:
     """The entry of a shipped policy, beside the law on the fresh starts, as it is now."""
     where, policy = condition_of(env_id, TRUE), load(env_id)
     played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
-    merits, others = summary(played).as_dict(), summary(of_law).as_dict()
-    return known | {
-        "policy": {key: merits[key] for key in _KEPT},
-        "law": law,
-        "of_law": {key: others[key] for key in _KEPT},
-        "differences": {k: list(v) for k, v in differences([played], [of_law]).items()},
-    }
+    return known | beside_law(played, [played], law, of_law)
 
 
 def loses(one: dict[str, Any]) -> bool:

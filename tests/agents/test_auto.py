@@ -104,6 +104,17 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
 
 
+def test_steps_alone_leave_the_algorithm_of_the_recipe(tmp_path, monkeypatch):
+    asked: list[tuple[str, int]] = []
+
+    def learn(job, timesteps):
+        asked.append((job.algo, timesteps))
+
+    monkeypatch.setattr(auto.sb3, "learn", learn)
+    train("RigidTop-v0", out=tmp_path, timesteps=100)
+    assert asked == [("ppo", 100)]
+
+
 def test_success_within_its_interval_does_not_decide_on_what_is_better():
     worse, better, failing = (
         {"success_rate": rate, "mean_return": mean}
