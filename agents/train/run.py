@@ -30,8 +30,7 @@ from rbgym.envs.parts.observations import FORMS
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
 _EPISODES = 256  # of a look
-# Of first weights. With larger ones most units answer a fine scale by their bounds: of
-# AttitudeTracking-v1 33 % was imitated, and not 76.
+# Of first weights: with larger ones most units answer a fine scale by their bounds.
 _SMALL = 0.58
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy",
              "numba")  # fmt: skip
