@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
+from rbgym.agents.policies.modules import plain, plain_layers, require_unit_box
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.envs.arguments import named
@@ -33,7 +34,6 @@ _OURS = frozenset(
     | {"action_noise", "replay_buffer_class", "replay_buffer_kwargs"}
     | {"rollout_buffer_class", "rollout_buffer_kwargs"}
 )
-ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
 
 
 def algorithm(name: str) -> type[BaseAlgorithm]:
@@ -60,19 +60,13 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
             "model must have a FlattenExtractor or CombinedExtractor, got "
             f"{type(extractor).__name__}"
         )
-    seen, box = model.observation_space, model.action_space
+    seen = model.observation_space
     parts = list(seen.values()) if isinstance(seen, spaces.Dict) else [seen]
     if not all(isinstance(part, spaces.Box) and len(part.shape) == 1 for part in parts):
         raise ValueError(f"model must have observations (width,) or a dict of them, got {seen}")
-    if not (np.all(box.low == -1.0) and np.all(box.high == 1.0)):
-        raise ValueError(f"model must have actions in [-1, 1], got {box}")
-    linear, kinds = modules[::2], {type(module) for module in modules[1::2]}
-    if not all(isinstance(one, nn.Linear) for one in linear) or not kinds <= ACTIVATIONS.keys():
-        raise ValueError(f"model must alternate linear layers and activations, got {modules}")
-    if len(kinds) > 1:
-        raise ValueError(f"model must have one kind of activation, got {modules}")
-    activation = ACTIVATIONS[kinds.pop()] if kinds else "tanh"
-    layers: Any = tuple((_array(one.weight), _array(one.bias)) for one in linear)
+    require_unit_box(model.action_space)
+    found, activation = plain_layers(modules)
+    layers = tuple(found)
     if isinstance(normalizer, VecNormalize):
         normalizer = _statistics(normalizer) if normalizer.norm_obs else None
     lstm = getattr(model.policy, "lstm_actor", None)
@@ -81,7 +75,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
     cells = []
     for k in range(lstm.num_layers):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        of_input, of_output, bias, other = (_array(getattr(lstm, f"{name}_l{k}")) for name in names)
+        of_input, of_output, bias, other = (plain(getattr(lstm, f"{name}_l{k}")) for name in names)
         cells.append((of_input, of_output, bias + other))
     return RecurrentNetwork(tuple(cells), Network(layers, activation, output), normalizer)
 
@@ -121,7 +115,3 @@ def _statistics(normalizer: VecNormalize) -> Normalizer:
         )
     mean, variance = (np.concatenate([getattr(p, n) for p in parts]) for n in ("mean", "var"))
     return Normalizer(mean, variance, normalizer.clip_obs, normalizer.epsilon)
-
-
-def _array(parameter: Any) -> Any:
-    return parameter.detach().cpu().numpy().copy()

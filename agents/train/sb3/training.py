@@ -15,9 +15,9 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.cases import has_test_set, in_time, spec_of
+from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import (
-    ACTIVATIONS,
     SCHEDULED,
     algorithm,
     network_of_model,

@@ -1,0 +1,56 @@
+"""The way back from RLlib: what its PPO trained, as a policy of ours. Imports nothing of Ray."""
+
+from contextlib import closing
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from rbgym import __version__
+from rbgym.agents.policies import trained
+from rbgym.agents.policies.modules import plain_layers, require_unit_box
+from rbgym.agents.policies.network import Network, quaternions_of
+
+# What policy.json tells: of RLlib's metrics, and of its configuration.
+STEPS = "env_runners", "num_env_steps_sampled_lifetime"
+HYPERPARAMETERS = ("lr", "gamma", "lambda_", "num_epochs", "minibatch_size")
+
+
+def network_of_module(module: Any) -> Network:
+    """The deterministic policy of RLlib's default PPO module: the actor's encoder, and of its head
+    the half that gives the mean. ValueError for another module, or actions beyond +-1."""
+    encoder = getattr(getattr(module, "encoder", None), "actor_encoder", None)
+    parts = [getattr(part, "net", None) for part in (encoder, getattr(module, "pi", None))]
+    if not all(hasattr(part, "mlp") for part in parts):
+        raise ValueError(
+            "module must be that of RLlib's PPO, of plain layers and with vf_share_layers=False, "
+            f"got {type(module).__name__}"
+        )
+    require_unit_box(module.action_space)
+    layers, activation = plain_layers([layer for part in parts for layer in part.mlp])
+    *hidden, (weight, bias) = layers
+    means = slice(module.action_space.shape[0])  # behind them, logarithms of deviations
+    return Network((*hidden, (weight[means], bias[means])), activation)
+
+
+def write_policy(folder: Path, algorithm: Any, env_id: str) -> None:
+    """Write what an RLlib Algorithm has learned of an env, with the arguments in its env_config,
+    for `rbgym evaluate`, `card` and `export`. ValueError as `network_of_module` says."""
+    network, config = network_of_module(algorithm.get_module()), algorithm.config
+    if config._env_to_module_connector is not None:  # it would have to see what the network sees
+        raise ValueError("algorithm must be without an env_to_module_connector of its own")
+    with closing(gym.make(env_id, **config.env_config)) as env:
+        network = replace(network, quaternions=quaternions_of(env))
+        spaces = env.observation_space, env.action_space
+    content = {
+        "env_id": env_id,
+        "algo": "ppo",
+        "env_kwargs": dict(config.env_config),
+        "hyperparameters": {name: getattr(config, name) for name in HYPERPARAMETERS},
+        "training": {"timesteps": int(algorithm.metrics.peek(STEPS))},
+        "versions": {"rbgym": __version__, "ray": version("ray")},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    trained.write(folder, network, spaces, content)
