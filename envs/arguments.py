@@ -4,7 +4,7 @@ argument and what is allowed."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,7 +40,8 @@ class Arguments:
     torque_scale: float = 1.0
     actuator: Any = None
     reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
-    observation: str | Callable[..., ArrayLike] = "quaternion"
+    observation: str | Sequence[str] | Callable[..., ArrayLike] = "quaternion"
+    info: str | Sequence[str] | None = None
     sensor: Mapping[str, Any] | Sensor | None = None
     termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
     constraints: Mapping[str, Any] | None = None

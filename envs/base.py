@@ -346,7 +346,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         how = checked_options(options, "state", "parameters")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
-        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), *flags[2:, 0].tolist())
+        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags[:, 0])
+        if self._episodes.entries.has_parameters:
+            info["parameters"] = self.parameters
         return self._presented(out[0]), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -354,7 +356,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes, commands = self._episodes, self._commands(action)
         observations, numbers, flags = episodes.step(commands)
         values, over, late = numbers[:, 0].tolist(), flags.item(0, 0), flags.item(1, 0)
-        info = episodes.entries.of_one(values, flags.item(2, 0), flags.item(3, 0))
+        info = episodes.entries.of_one(values, flags[:, 0])
+        if episodes.entries.has_parameters:
+            info["parameters"] = self.parameters
         seen, reward = self._presented(observations[0]), values[0]
         if self.task.split:
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
@@ -439,7 +443,16 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         out = self._begin(lanes, seeds, how, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), self._episodes.entries.of_all(*self._episodes.now(), mask)
+        return self._presented(out), self._told(*self._episodes.now(), mask)
+
+    def _told(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
+        """`info` of the lanes of a mask."""
+        entries = self._episodes.entries
+        info = entries.of_all(numbers, flags, mask)
+        if entries.has_parameters:  # each with its mask, as Gymnasium has dicts in an `info`
+            masks = {f"_{name}": mask for name in self.parameters}
+            info |= {"parameters": masks | self.parameters, "_parameters": mask}
+        return info
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -460,13 +473,13 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode is _SAME_STEP and (ended := terminated | truncated).any():
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
-                "final_info": episodes.entries.of_all(numbers, flags, ended),
+                "final_info": self._told(numbers, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
             numbers, flags = episodes.now()
         episodes.ready = True
-        info = episodes.entries.of_all(numbers, flags, self._every.copy())
+        info = self._told(numbers, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()

@@ -19,7 +19,7 @@ from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
-from rbgym.envs.parts import constraints, endings, rewards, uncertainty
+from rbgym.envs.parts import constraints, endings, parameters, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
@@ -73,6 +73,7 @@ class Building:
             orbit=self.orbit,
             least_time=self._least_time(),
             varied=tuple(self.given.randomization or ()),
+            info=("all",) if self.given.info is None else tuple(_listed(self.given.info)),
         )
         return self.batch, setup, self.space
 
@@ -166,6 +167,8 @@ class Building:
             potential = pull
         elif orbit:
             potential = orbit.record(pull is True, self.sensor.sees_sun())
+        if own is not None and "axes" in (self.given.randomization or ()):
+            raise ValueError("randomization['axes'] must be left out where there is a potential")
         self.potential: Potential = potential or NoPotential()
 
     def _choose_parts(self) -> None:
@@ -187,13 +190,17 @@ class Building:
         also: Any = limited or More()
         if sensor.extra().width():
             also = Both(sensor.extra(), also)
+        form, *told = _listed(given.observation) or [None]
+        if told:
+            varied, channels = given.randomization or (), self.actuator.record.channels()
+            also = Both(also, parameters.told(told, varied, sensor, channels, self.body))
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(
                 f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
             )
         self.parts = Parts(
-            observation=self._observation()._replace(also=also),
+            observation=self._observation(form)._replace(also=also),
             sensor=sensor,
             goal=goal.simplest(),
             reference=self.reference,
@@ -207,12 +214,12 @@ class Building:
             constraints=limited or endings.Constraints(),
         )
 
-    def _observation(self) -> Shown:
+    def _observation(self, name: Any) -> Shown:
         """What is seen; its rates stay within what there can be."""
-        task, given, name = self.task, self.given, self.given.observation
+        task, given = self.task, self.given
         if task.form is not None and name != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
-        if callable(name):
+        if callable(name) and self.hooks.get("observation") is name:
             if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
                     "observation must be named with sensor, faults of it, or preview: a callable "
@@ -247,7 +254,7 @@ class Building:
         J, weak = body.moments, float(np.linalg.norm(torque))
         energy = (np.sqrt(J.max()) * limit + weak * dt / np.sqrt(J.min())) / np.sqrt(J)
         bounds, principal = energy, np.array_equal(body.principal_rotation, np.eye(3))
-        if not principal:
+        if not principal or "axes" in (self.given.randomization or ()):
             bounds = np.full(3, np.linalg.norm(energy))
         elif J[0] == J[1] and self.actuator.effector.needs != "rotors":
             across = limit + np.hypot(torque[0], torque[1]) * dt / J[0]
@@ -293,6 +300,7 @@ class Building:
             actuator=record,
             task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
             varies=own != (uncertainty.Randomization.vary, Actuator.rebuild),
+            turns="axes" in (self.given.randomization or ()),
         )
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
@@ -328,6 +336,11 @@ class Building:
                 action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
                 checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
         return hooks
+
+
+def _listed(value: Any) -> list[Any]:
+    """The names of a list, or the one that is given by itself."""
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _or(given: Any, default: Any) -> Any:

@@ -15,6 +15,7 @@ from rbgym.engine.batch import Batch
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
+from rbgym.envs.arguments import named
 from rbgym.envs.kernels import TOGETHER, Judging, Outputs
 from rbgym.envs.orbit import Orbit, places_of
 from rbgym.envs.rows import Parts, TaskRows
@@ -25,6 +26,7 @@ from rbgym.threads import FEWEST_BLOCKS, over_ranges
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
+_FLAGS = {"integration_failed": 2, "is_success": 3}  # their rows in `Outputs`
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Setup:
     argument that they were given as; observation and reward replace the named parts, termination
     and disturbance add to them. orbit: if there is one. least_time: least time [s] of what an
     episode asks for, at full torque, 0 where that is not known. varied: names in `randomization`.
+    info: what it has, see `Entries`.
     """
 
     parts: Parts
@@ -52,10 +55,12 @@ class Setup:
     orbit: Orbit | None = None
     least_time: float = 0.0
     varied: tuple[str, ...] = ()
+    info: tuple[str, ...] = ("all",)
 
 
 class Entries:
-    """What `info` tells, and of which rows of a body it is made.
+    """What `info` tells, and of which rows of a body it is made: "all" that there is, or those that
+    were named. has_parameters: whether `parameters` is to be among it.
 
     copied: the row of the reward, then these; at each step the kernel writes them to `Outputs`, so
     that the numbers of all lanes lie side by side.
@@ -80,6 +85,14 @@ class Entries:
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
             **parts.constraints.entries(rows.constraint_row()),
         }
+        flags = tuple(_FLAGS)
+        for name in setup.info:
+            named("info", name, ("all", "parameters", *places, *flags))
+        if "all" not in setup.info:
+            places = {name: place for name, place in places.items() if name in setup.info}
+            flags = tuple(name for name in flags if name in setup.info)
+        self.has_parameters = "parameters" in setup.info
+        self._flags = [(name, _FLAGS[name]) for name in flags]
         # Numbers stand first.
         order = sorted(places, key=lambda name: places[name][1] > 1)
         copied = [told + at.REWARD]
@@ -91,15 +104,16 @@ class Entries:
             copied += range(row, row + width)
         self._names = [name for name in order if places[name][1] == 1]
         self._numbers = slice(1, 1 + len(self._names))
-        self._masks = [f"_{name}" for name in (*order, "integration_failed", "is_success")]
+        self._masks = [f"_{name}" for name in (*order, *flags)]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
-    def of_one(self, values: list[float], failed: bool, successful: bool) -> dict[str, Any]:
-        """The entries of a body; values: its numbers."""
+    def of_one(self, values: list[float], flags: Flags) -> dict[str, Any]:
+        """The entries of a body; values: its numbers, flags: its four."""
         found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = np.array(values[rows])
-        found["integration_failed"], found["is_success"] = failed, successful
+        for name, row in self._flags:
+            found[name] = flags.item(row)
         return found
 
     def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
@@ -109,7 +123,7 @@ class Entries:
         found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
-        found["integration_failed"], found["is_success"] = flags[2], flags[3]
+        found.update((name, flags[row]) for name, row in self._flags)
         return found
 
 

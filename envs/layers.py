@@ -150,6 +150,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
             | {"seconds": task.settled_steps * setup.dt},
         ),
         "observation": leaf(arguments.get("observation", "quaternion"), "observation"),
+        "info": leaf(setup.info, "info"),
         "reference": part("reference", parts.reference),
         "sensor": part("sensor", parts.sensor),
         "reward": part("reward", parts.reward),

@@ -120,16 +120,19 @@ def place(
             )
         beside[row + key.first] = values
     # The bodies as they were made: no round-off of an episode is to be in the next start.
-    left = batch.rows(J, 6)[lanes]
+    left, turned = batch.rows(J, 6)[lanes], rows.physics.frame_row()
+    axes = batch.rows(turned, rows.physics.frame.row_count())[lanes]
     if moments is None:
         moments = np.array([batch.bodies[lane].moments for lane in lanes])
     was = episodes.started, episodes.ready
     episodes.leave()
     batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
+    batch.straighten(lanes)
     try:
         batch.set_state(q, omega, lanes=lanes)
     except ValueError:
         batch.put_rows(J, left, lanes)
+        batch.put_rows(turned, axes, lanes)
         episodes.started, episodes.ready = was
         raise
     if goal.has_target():

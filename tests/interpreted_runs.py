@@ -57,6 +57,10 @@ MORE = {
     }),
     "a target seen ahead": ("AttitudeTracking-v1", {"preview": 2.0}),
     "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
+    "all that wheels differ in, shown": ("InertialPointing-v0", {
+        "randomization": {"inertia": 0.1, "axes": 0.3, "friction": {"normal": (1.0, 0.2)}},
+        "observation": ["mrp", "friction", "axes", "inertia"],
+        "info": ["is_success", "wheel_momentum", "parameters"]}),
     "gravity drawn": ("RigidTop-v0", {"randomization": {
         "mass": {"normal": (1.0, 0.1)}, "gravity": {"log_uniform": (0.5, 2.0)}}}),
 }  # fmt: skip

@@ -39,6 +39,7 @@ BEHIND, DISPERSED = "behind", "dispersed"
 # What a law does not know of its body: moments of inertia and strengths off by so much, and the
 # angle by which actuators are mounted askew [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
+_RUBBING = {"friction": 0.5}  # of wheels that have any
 
 
 class Condition(NamedTuple):
@@ -58,17 +59,19 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     laws are told, `DISPERSIONS`. Neither where its arguments are given.
     """
     task, found = task_of(env_id), {}
-    if isinstance(task.goal, Target | Rest) and not task.docked and "sensor" not in given:
-        with closing(gym.make(env_id, **given)) as env:
-            dt = float(cast(AttitudeEnv, env.unwrapped).dt)
-        if "actuator" not in given:
-            late = {**given, "actuator": {"delay": {"seconds": dt}}}
-            estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
-            found[BEHIND] = Condition(
-                late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
-            )
+    with closing(gym.make(env_id, **given)) as made:
+        env = cast(AttitudeEnv, made.unwrapped)
+        dt, wheels = float(env.dt), env.actuator.rotors
+    attitude_only = isinstance(task.goal, Target | Rest) and not task.docked
+    if attitude_only and not given.keys() & {"sensor", "actuator"}:
+        late = {**given, "actuator": {"delay": {"seconds": dt}}}
+        estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
+        found[BEHIND] = Condition(
+            late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
+        )
     if "randomization" not in given:
-        dispersed = {**given, "randomization": DISPERSIONS}
+        rubs = wheels and (wheels.viscous or wheels.coulomb)
+        dispersed = {**given, "randomization": DISPERSIONS | (_RUBBING if rubs else {})}
         found[DISPERSED] = Condition(dispersed, dispersed)
     return {name: one for name, one in found.items() if _can_be(env_id, one)}
 

@@ -29,7 +29,8 @@ def network_of_module(module: Any) -> Network:
             f"got {type(module).__name__}"
         )
     require_unit_box(module.action_space)
-    layers, activation = plain_layers([layer for part in parts for layer in part.mlp])
+    modules = [layer for part in parts for layer in getattr(part, "mlp", ())]
+    layers, activation = plain_layers(modules)
     *hidden, (weight, bias) = layers
     means = slice(module.action_space.shape[0])  # behind them, logarithms of deviations
     return Network((*hidden, (weight[means], bias[means])), activation)

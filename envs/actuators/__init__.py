@@ -149,6 +149,9 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     spread, disturbance = setting.spread, Disturbed() if setting.disturbed else Undisturbed()
     if spread is not None and spread.delay != Uniform(1.0, 0.0) and Delay not in found:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
+    wheels, steady = effector.rotors, spread is None or spread.friction == Uniform(1.0, 0.0)
+    if not steady and not (wheels and (wheels.viscous or wheels.coulomb)):
+        raise ValueError("randomization['friction'] must be left out without wheels that have any")
     try:
         records = {kind: one.record(setting) for kind, one in found.items()}
     except ValueError as error:
@@ -172,7 +175,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         )
     largest = effector.largest(setting)
     if spread is not None:
-        largest = largest * spread.scale.highest
+        largest = largest * max(spread.scale.highest, spread.friction.highest)
         if spread.misalignment != Above(0.0, 0.0):
             largest = np.full(3, np.linalg.norm(largest))
     limits = effector.limits(setting)

@@ -62,6 +62,12 @@ class Stage(Record):
         """Factor of command n."""
         return 1.0
 
+    differs_in_friction = constant(False, "Whether `rubbing` is to be asked.")
+
+    def rubbing(self, physics, buffer, i):
+        """Factor of the friction of bearings."""
+        return 1.0
+
     def turned(self, physics, buffer, i, v):
         """A vector of the effector, in body axes, as it is really mounted."""
         return v

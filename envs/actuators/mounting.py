@@ -3,36 +3,45 @@
 import math
 from typing import Any
 
+from rbgym.compiled.record import constant
 from rbgym.envs.actuators.driven import Stage
 from rbgym.envs.rows import settle, settle_vector
 from rbgym.quaternion import scale, to_world
-from rbgym.rows import LANES, vector
+from rbgym.rows import LANES, parameter, vector
 
 # Names in `randomization`, and the largest half-width, angle or probability there may be.
-RANGES = {"actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "failure": 1.0}
+RANGES = {
+    "actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "friction": 0.9, "failure": 1.0,
+}  # fmt: skip
+_GAINS = 5  # the first row of the commands' factors
 
 
 class Differing(Stage):
     """Drawn for each episode, from distributions of `rbgym.envs.random`.
 
     scale: of the factor of each command; misalignment: of the angle [rad] by which the whole is
-    turned, about a uniform axis; delay: of the factor of the delay; failure: probability that one
-    command, drawn among all, has no effect.
+    turned, about a uniform axis; delay: of the factor of the delay; friction: of that of the
+    bearings of wheels; failure: probability that one command, drawn among all, has no effect.
 
     Rows, from `mounting_row` on: the vector part of the quaternion that turns the effector in the
-    body, 3; factor of the delay; factors of the commands.
+    body, 3; factors of the delay, of the friction and of the commands.
     """
 
     scale: Any
     misalignment: Any
     delay: Any
+    friction: Any
     failure: float
+    differs_in_friction = constant(True)
 
     def rows_needed(self, physics):
-        return 4 + physics.actuator.channels()
+        return _GAINS + physics.actuator.channels()
 
     def gain(self, physics, buffer, i, n):
-        return buffer[i + (physics.actuator.mounting_row(physics) + 4 + n) * LANES]
+        return buffer[i + (physics.actuator.mounting_row(physics) + _GAINS + n) * LANES]
+
+    def rubbing(self, physics, buffer, i):
+        return parameter(buffer, i + (physics.actuator.mounting_row(physics) + 4) * LANES)
 
     def turned(self, physics, buffer, i, v):
         x, y, z = vector(buffer, i, physics.actuator.mounting_row(physics))
@@ -45,11 +54,14 @@ class Differing(Stage):
         which = math.floor(w[0] / self.failure * count) if failing else -1.0
         for n in range(count):
             factor = 0.0 if which == n else self.scale.drawn(v[n])
-            settle(buffer, i + (row + 4 + n) * LANES, given, factor)
+            settle(buffer, i + (row + _GAINS + n) * LANES, given, factor)
         z, around = 2.0 * w[1] - 1.0, math.tau * w[2]
         across = math.sqrt(max(1.0 - z * z, 0.0))
         axis = (across * math.cos(around), across * math.sin(around), z)
-        # And so does another, by its leading digits and those that follow: delay and angle.
+        more = 1024.0 * w[1]
+        factor = self.friction.drawn(more - math.floor(more))
+        settle(buffer, i + (row + 4) * LANES, given, factor)
+        # And so do others, by their leading digits and those that follow: delay and angle.
         fine = 1024.0 * w[3]
         size = math.sin(0.5 * self.misalignment.drawn(fine - math.floor(fine)))
         settle_vector(buffer, i, row, given, scale(size, axis))

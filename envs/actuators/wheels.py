@@ -171,8 +171,8 @@ class ReactionWheels(Effector):
         x = self.viscous * setting.h / self.inertia
         lost = -math.expm1(-x)
         mean = lost / x if x > 0 else 1.0
-        numbers = (float(n) for n in (self.inertia, self.momentum, self.coulomb, lost, mean))
-        return Wheels(line, axes, start, motor, *numbers)
+        numbers = self.inertia, self.momentum, self.coulomb, x, lost, mean
+        return Wheels(line, axes, start, motor, *map(float, numbers))
 
     @property
     def rotors(self) -> "ReactionWheels":
@@ -218,8 +218,9 @@ class ReactionWheels(Effector):
 class Wheels(Driven):
     """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
     momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
-    [N m]. lost, mean: what viscous friction takes of a speed in a step, 1 - exp(-x), and leaves of
-    an acceleration on average in it, (1 - exp(-x))/x. The others are those of `ReactionWheels`.
+    [N m]. slowing: x = v h / I of a step. lost, mean: what viscous friction takes of a speed in a
+    step, 1 - exp(-x), and leaves of an acceleration on average in it, (1 - exp(-x))/x. The others
+    are those of `ReactionWheels`.
 
     Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
     """
@@ -231,6 +232,7 @@ class Wheels(Driven):
     inertia: float
     momentum: float
     coulomb: float
+    slowing: float
     lost: float
     mean: float
     effector_rows = constant(ROWS)
@@ -244,14 +246,24 @@ class Wheels(Driven):
     def effector_shows(self):
         return len(self.start)
 
-    def change(self, axis, c, momentum, omega, bend, h):
+    def bearings(self, physics, buffer, i):
+        """Coulomb friction, and what viscous friction takes and leaves, in this episode."""
+        mounting = physics.actuator.line.mounting
+        if not mounting.differs_in_friction():
+            return self.coulomb, self.lost, self.mean
+        factor = mounting.rubbing(physics, buffer, i)
+        x = factor * self.slowing
+        lost = -math.expm1(-x)
+        return factor * self.coulomb, lost, lost / x if x > 0.0 else 1.0
+
+    def change(self, axis, c, momentum, omega, bend, friction, h):
         """Torque on a wheel, motor and friction, in a step of h seconds; bend: of the free body's
         rates, body axes [rad/s^2]."""
-        inertia, most = self.inertia, self.momentum
+        inertia, most, (coulomb, lost, mean) = self.inertia, self.momentum, friction
         before, left = momentum / inertia - dot(axis, omega), dot(axis, bend)
-        drive, rub = -self.motor * c, self.coulomb if before >= 0.0 else -self.coulomb
-        torque = self.mean * (drive - rub) - self.lost * inertia * before / h
-        after = before + h * (torque / inertia - self.mean * left)
+        drive, rub = -self.motor * c, coulomb if before >= 0.0 else -coulomb
+        torque = mean * (drive - rub) - lost * inertia * before / h
+        after = before + h * (torque / inertia - mean * left)
         if after * rub < 0.0:  # it passes zero
             pull = drive - inertia * left
             after *= max((pull + rub) / (pull - rub), 0.0)
@@ -285,13 +297,13 @@ class Wheels(Driven):
         """Turn the wheels in the step of h seconds that begins; returns the torque on the body."""
         omega, bend = self.rates(physics, buffer, i)
         axes = self.mounted_axes(physics, buffer, i)
-        p = self.momenta(physics, buffer, i)
-        # An empty place has no axis and no command.
+        p, friction = self.momenta(physics, buffer, i), self.bearings(physics, buffer, i)
+        last = c[3] if len(self.start) > 3 else 0.0  # an empty place has no axis and no command
         changes = (
-            self.change(axes[0], c[0], p[0], omega, bend, h),
-            self.change(axes[1], c[1], p[1], omega, bend, h),
-            self.change(axes[2], c[2], p[2], omega, bend, h),
-            self.change(axes[3], c[3] if len(self.start) > 3 else 0.0, p[3], omega, bend, h),
+            self.change(axes[0], c[0], p[0], omega, bend, friction, h),
+            self.change(axes[1], c[1], p[1], omega, bend, friction, h),
+            self.change(axes[2], c[2], p[2], omega, bend, friction, h),
+            self.change(axes[3], last, p[3], omega, bend, friction, h),
         )
         k = i + (physics.actuator.state_row(physics) + _CHANGES) * LANES
         buffer[k], buffer[k + LANES] = changes[0], changes[1]

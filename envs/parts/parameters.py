@@ -5,36 +5,120 @@ A number that is set stands in its row when the episode begins, NaN in that of o
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from rbgym.arguments import quietly
 from rbgym.body import RigidBody
-from rbgym.envs.arguments import keys
+from rbgym.compiled.record import known
+from rbgym.envs.arguments import keys, named
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.envs.parts.columns import BODY, Column, bounds, placed
+from rbgym.envs.parts.observations import Both, More
 from rbgym.envs.reset import per_lane
-from rbgym.quaternion import Array
+from rbgym.quaternion import Array, from_matrix, to_matrix
+from rbgym.rows import LANES
 
 _ASKEW = 1e-9  # how large products of inertia about the principal axes may be, to the moments
+_TURNS = "axes", "misalignment"  # rotation vectors, which stand as parts of quaternions
 # In the order of their rows: those of `Spread`, of `Differing`, and of sensors with a bias.
 OF_BODY = (
     Column("inertia", 3, unit="kg m^2", frame=BODY, low=0.0, high=math.inf, words="tensor, (3, 3)"),
     Column("mass", low=0.01, high=100.0, words="factor of the mass"),
     Column("gravity", low=0.0, high=100.0, words="factor of the weight, on top of that"),
     Column("torque", low=0.0, high=100.0, words="factor of the torque limit"),
+    Column("axes", 3, unit="rad", frame=BODY, words="rotation vector of the principal axes"),
 )
 OF_MOUNTING = (
     Column("misalignment", 3, unit="rad", frame=BODY, words="rotation vector of the mounting"),
-    Column("delay", low=0.0, words="factor of the delay, at most the largest that is drawn"),
+    Column(
+        "delay", low=0.0, high=100.0, words="factor of the delay, at most the largest that is drawn"
+    ),
+    Column("friction", low=0.0, high=100.0, words="factor of the friction of wheels"),
     Column("actuator_scale", low=0.0, high=100.0, words="factor of each command; 0: it has failed"),
 )
 OF_SENSOR = (
     Column("rate_bias", 3, unit="rad/s", frame=BODY, low=-math.inf, high=math.inf,
            words="of the gyros, as it is now"),
 )  # fmt: skip
+_ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
+
+
+class OfBody(More):
+    """What the episode flies with, which no sensor tells. which: of all columns here; places: of
+    their numbers, from the first row of the body's on; scales: one of each is shown as 1. Of turns
+    stands 2 sin(angle / 2) times the axis, some rotation vector."""
+
+    which: tuple[int, ...]
+    places: tuple[int, ...]
+    scales: tuple[float, ...]
+
+    @known
+    def width(self):
+        return len(self.places)
+
+    def since(self, rows):
+        """The first row of what has these numbers."""
+        return rows.randomization_row()
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        first = i + self.since(rows) * LANES
+        for n in range(len(self.places)):
+            buffer[k + n * LANES] = buffer[first + self.places[n] * LANES] / self.scales[n]
+
+    def columns(self) -> tuple[Column, ...]:
+        found, first = [], 0
+        for one in (_ALL[which] for which in self.which):
+            size = len(self.places) if one.name == "actuator_scale" else one.size
+            scales = (1.0,) if one.name in _TURNS else self.scales[first : first + size]
+            low, high = (np.divide(bound, scales[0]) for bound in bounds([one])[:, 0])
+            found.append(replace(one, size=size, scale=scales, low=low, high=high))
+            first += size
+        return tuple(found)
+
+
+class OfMounting(OfBody):
+    """The same of what actuators differ in."""
+
+    def since(self, rows):
+        return rows.physics.actuator.mounting_row(rows.physics)
+
+
+class OfSensor(OfBody):
+    """The same of what gyros have."""
+
+    def since(self, rows):
+        return rows.sensor_row()
+
+
+def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidBody) -> More:
+    """What shows these parameters to a policy; ValueError for one that does not differ."""
+    kinds: tuple[Any, ...] = OfBody, OfMounting, OfSensor
+    groups = OF_BODY, (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels)), OF_SENSOR
+    differ = {*_names(varied), *(["rate_bias"] if sensor.has_bias else [])}
+    shown = More()
+    for name in names:
+        open_to = [one.name for one in _ALL if one.name in differ]
+        named("observation behind its form", name, open_to, ", which randomization names")
+        scales = tuple(body.moments.tolist()) if name == "inertia" else None
+        for kind, group in zip(kinds, groups, strict=True):
+            for column in placed(group).values():
+                if column.name == name:
+                    place = tuple(range(column.first, column.first + column.size))
+                    which = ([one.name for one in _ALL].index(name),)
+                    unit = 0.5 if name in _TURNS else 1.0
+                    one = kind(which, place, scales or (unit,) * column.size)
+                    shown = Both(shown, one) if shown.width() else one
+    return shown
+
+
+def _names(varied: Iterable[str]) -> set[str]:
+    """Names of what differs; a failure is a factor of a command."""
+    return {"actuator_scale" if name == "failure" else name for name in varied}
 
 
 def places(episodes: Episodes) -> dict[str, Column]:
@@ -44,35 +128,40 @@ def places(episodes: Episodes) -> dict[str, Column]:
     if rows.parts.randomization.rows_needed(physics):
         found |= placed(OF_BODY, rows.randomization_row())
     if (line := getattr(actuator, "line", None)) and line.mounting.rows_needed(physics):
-        turn, delay, scale = OF_MOUNTING
+        turn, delay, friction, scale = OF_MOUNTING
         delay = replace(delay, high=line.mounting.delay.highest)
         scale = replace(scale, size=actuator.channels())
-        found |= placed((turn, delay, scale), actuator.mounting_row(physics))
+        found |= placed((turn, delay, friction, scale), actuator.mounting_row(physics))
     if rows.parts.sensor.has_bias:
         found |= placed(OF_SENSOR, rows.sensor_row())
     return found
 
 
 def _open(episodes: Episodes) -> dict[str, Column]:
-    """Those that users read and set."""
-    named = {"actuator_scale" if name == "failure" else name for name in episodes.setup.varied}
-    return {n: one for n, one in places(episodes).items() if n in named | {"rate_bias"}}
+    """Those that users read and set; the axes are in the inertia."""
+    named = _names(episodes.setup.varied) | {"rate_bias"}
+    if "axes" in named:
+        named = named - {"axes"} | {"inertia"}
+    return {n: one for n, one in places(episodes).items() if n in named}
 
 
 def read(episodes: Episodes) -> dict[str, Array]:
     """What the episodes of all lanes fly with; the inertia, whether or not it differs."""
     batch, present = episodes.batch, places(episodes)
-    found, B = dict[str, Array](), batch.bodies[0].principal_rotation
+    found, B = dict[str, Array](), batch.bodies[0].principal_rotation[np.newaxis]
     for name, column in _open(episodes).items():
         values = batch.rows(column.first, column.size)
-        if name == "misalignment":
+        if name in _TURNS:
             half = np.arcsin(np.linalg.norm(values, axis=1, keepdims=True))
             values = 2.0 * values / np.sinc(half / np.pi)
         found[name] = values[:, 0] if column.size == 1 else values
     moments = np.array([body.moments for body in batch.bodies])
     if "inertia" in present:
         moments = batch.rows(present["inertia"].first, 3)
-    return {**found, "inertia": B * moments[:, np.newaxis] @ B.T}
+    physics = batch.physics
+    if "axes" in episodes.setup.varied:
+        B = to_matrix(batch.rows(physics.frame_row(), 4))
+    return {**found, "inertia": B * moments[:, np.newaxis] @ B.transpose(0, 2, 1)}
 
 
 @quietly
@@ -81,48 +170,60 @@ def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
     moments. Raises ValueError for what an episode of this env cannot have."""
     if given is None:
         return {}
-    found, known, label = dict[str, Array](), _open(episodes), 'options["parameters"]'
+    found, own_columns, label = dict[str, Array](), _open(episodes), 'options["parameters"]'
     of = f"{label}, which randomization must name, if only with 0.0,"
-    if isinstance(given, dict) and "inertia" in given and "inertia" not in known:
+    if isinstance(given, dict) and "inertia" in given and "inertia" not in own_columns:
         # What `read` says of a body that does not differ may be given back.
         own, name = episodes.batch.bodies[0].inertia, f'{label}["inertia"]'
         values = per_lane(name, given["inertia"], (3, 3), lanes, episodes.size)
         if np.allclose(values, own, rtol=0.0, atol=_ASKEW * own.max()):
             given = {n: value for n, value in given.items() if n != "inertia"}
-    for name, value in keys(of, given, known).items():
-        column, argument = known[name], f'{label}["{name}"]'
+    for name, value in keys(of, given, own_columns).items():
+        column, argument = own_columns[name], f'{label}["{name}"]'
         shape = (3, 3) if name == "inertia" else () if column.size == 1 else (column.size,)
         values = per_lane(argument, value, shape, lanes, episodes.size)
         if name == "inertia":
-            values = _moments(argument, values, episodes.batch.bodies[0].principal_rotation)
+            values, turns = _moments(argument, values, episodes.batch.bodies[0].principal_rotation)
+            if "axes" in episodes.setup.varied:
+                found["axes"] = turns
+            elif turns.any():
+                raise ValueError(
+                    f"{argument} must have the principal axes of the env's body, where "
+                    f"randomization does not name 'axes', got {value!r}"
+                )
         values = values.reshape(len(lanes), column.size)
         low, high = bounds([column])
         if ((values < low) | (values > high)).any():
             raise ValueError(f"{argument} must be within [{low[0]:g}, {high[0]:g}], got {value!r}")
-        if name == "misalignment":
+        if name in _TURNS:
             half = 0.5 * np.linalg.norm(values, axis=1, keepdims=True)
             values = 0.5 * values * np.sinc(half / np.pi)
         found[name] = values
     return found
 
 
-def _moments(argument: str, tensors: Array, axes: Array) -> Array:
-    """Principal moments (n, 3) of tensors whose principal axes are these; else ValueError."""
-    moments = np.diagonal(axes.T @ tensors @ axes, axis1=1, axis2=2)
+def _moments(argument: str, tensors: Array, axes: Array) -> tuple[Array, Array]:
+    """Principal moments (n, 3) of tensors, and the rows (n, 3) of how their principal axes are
+    turned against these: by nothing, or as little as may be. ValueError for what is no tensor."""
+    moments = np.diagonal(axes.T @ tensors @ axes, axis1=1, axis2=2).copy()
     off = np.abs(axes * moments[:, np.newaxis] @ axes.T - tensors).max(axis=(1, 2))
-    largest = moments.max(axis=1)
+    turns, largest = np.zeros_like(moments), moments.max(axis=1)
     askew = off > _ASKEW * largest
-    for tensor in tensors[askew | (2.0 * largest >= moments.sum(axis=1))]:
+    for n in np.flatnonzero(askew | (2.0 * largest >= moments.sum(axis=1))):
         try:  # a body says what is wrong, or that it is round-off alone
-            RigidBody(tensor)
+            body = RigidBody(tensors[n])
         except ValueError as error:
             raise ValueError(f"{argument}: {error}") from None
-    if askew.any():
-        raise ValueError(
-            f"{argument} must have the principal axes of the env's body: for others make an env "
-            f"with body=, got {tensors[askew][0].tolist()}"
-        )
-    return moments
+        if askew[n]:
+            overlap = axes.T @ body.principal_rotation
+            every = [list(p) for p in permutations(range(3))]
+            order = max(every, key=lambda p: np.abs(np.diagonal(overlap[:, p])).sum())
+            cosines = np.diagonal(overlap[:, order])
+            nearest = body.principal_rotation[:, order] * np.where(cosines < 0.0, -1.0, 1.0)
+            if np.linalg.det(nearest) < 0.0:
+                nearest[:, np.argmin(np.abs(cosines))] *= -1.0
+            moments[n], turns[n] = body.moments[order], from_matrix(nearest @ axes.T)[1:]
+    return moments, turns
 
 
 def put(episodes: Episodes, lanes: Lanes, values: dict[str, Array]) -> None:

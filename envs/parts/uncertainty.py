@@ -13,14 +13,23 @@ from rbgym.compiled.record import constant
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.observations import More
-from rbgym.envs.random import LARGEST_NORMAL, Above, LogUniform, Normal, Uniform, normals
+from rbgym.envs.random import (
+    LARGEST_NORMAL,
+    Above,
+    LogUniform,
+    Normal,
+    Uniform,
+    normals,
+    on_sphere,
+)
 from rbgym.envs.rows import Part, settle, settle_vector
 from rbgym.potentials import CircularOrbit
-from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
-from rbgym.rows import J_INV, LANES, J, Physics, put_vector, vector
+from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qmul, scale, times
+from rbgym.rows import J_INV, LANES, J, Physics, put_quaternion, put_vector, vector
 
 _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
-_OF_BODY = ("inertia", "mass", "gravity", "torque")
+_OF_BODY = {"inertia": 0.9, "axes": 1.0, "mass": 0.9, "gravity": 0.9, "torque": 0.9}
+_ANGLES = "axes", "misalignment"
 _DISTRIBUTIONS = ("uniform", "log_uniform", "normal")
 
 
@@ -181,23 +190,27 @@ class Spread(Randomization):
     """Factors drawn anew for each episode, from distributions of `rbgym.envs.random`.
 
     inertia: of each principal second moment of the mass, so that every inertia drawn is that of a
-    body; mass: of all of them and of the weight; gravity: of the weight; full_torque: of the torque
-    limit. The rest is what they multiply: principal moments [kg m^2], weight moment and limits of
-    the torque [N m].
+    body; tilt: the angle [rad] by which the principal axes are turned, about a uniform axis; mass:
+    of all moments and of the weight; gravity: of the weight; full_torque: of the torque limit. The
+    rest is what they change: principal moments [kg m^2], the quaternion from principal axes to body
+    frame, weight moment and limits of the torque [N m].
 
-    Rows: principal moments of the episode, 3; factors of mass, gravity and torque.
+    Rows: principal moments of the episode, 3; factors of mass, gravity and torque; the vector part
+    of the quaternion by which the axes are turned in the body frame, 3.
     """
 
     inertia: Any
+    tilt: Any
     mass: Any
     gravity: Any
     full_torque: Any
     moments: Vector
+    principal: Quaternion
     mgl: float
     limits: Vector
 
     def rows_needed(self, physics):
-        return 6
+        return 9
 
     def vary(self, rows, buffer, i, a, b):
         row, given = rows.randomization_row(), rows.is_given(buffer, i)
@@ -215,6 +228,13 @@ class Spread(Randomization):
         put_vector(buffer, i, J, moments)
         put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
         physics = rows.physics
+        fine = 1024.0 * b[3]
+        size = math.sin(0.5 * self.tilt.drawn(fine - math.floor(fine)))
+        v = scale(size, on_sphere(b[2], b[3]))
+        x, y, z = settle_vector(buffer, i, row + 6, given, v)
+        if not physics.frame.is_principal():
+            turn = math.sqrt(1.0 - (x * x + y * y + z * z)), x, y, z
+            put_quaternion(buffer, i, physics.frame_row(), qmul(turn, self.principal))
         if physics.actuator.has_limits():
             put_vector(buffer, i, physics.actuator.own_row(physics), scale(torque, self.limits))
         physics.potential.weigh(physics, buffer, i, mass * gravity * self.mgl)
@@ -222,9 +242,9 @@ class Spread(Randomization):
 
 
 def _distribution(name: str, value: Any, most: float) -> Any:
-    """That of a factor or, of the misalignment, an angle [rad], from a number up to `most` or a
+    """That of a factor or, of what is turned, an angle [rad], from a number up to `most` or a
     dict. A probability is a number."""
-    label, angle = f"randomization[{name!r}]", name == "misalignment"
+    label, angle = f"randomization[{name!r}]", name in _ANGLES
     if name == "failure" or not isinstance(value, Mapping):
         number = in_range(label, value, 0.0, most)
         drawn = Above(0.0, number) if angle else Uniform(1.0, number)
@@ -249,13 +269,14 @@ def chosen_randomization(
     value: Mapping[str, Any] | None, body: RigidBody, mgl: float, limits: Array
 ) -> tuple[Randomization, Differing | None]:
     """What the argument stands for: how bodies differ, and how actuators do."""
-    most = {**dict.fromkeys(_OF_BODY, 0.9), **RANGES}
+    most = {**_OF_BODY, **RANGES}
     given = keys("randomization", {} if value is None else value, most)
     found = {name: _distribution(name, given.get(name, 0.0), most[name]) for name in most}
     differing = Differing(*(found[name] for name in RANGES))
     spread: Randomization = Randomization()
-    if given.keys() & {*_OF_BODY}:
-        inertia, mass, gravity, torque = (found[name] for name in _OF_BODY)
+    if given.keys() & _OF_BODY.keys():
         moments, full = triple("moments", body.moments), triple("limits", limits)
-        spread = Spread(inertia, mass, gravity, torque, moments, mgl, full)
+        turn = tuple(body.principal_quaternion.tolist())
+        drawn = (found[name] for name in _OF_BODY)
+        spread = Spread(*drawn, moments, turn, mgl, full)  # type: ignore[call-arg]
     return spread, differing if given.keys() & RANGES.keys() else None

@@ -44,8 +44,8 @@ class Batch:
     same class for each. projection: undo the round-off drift of the energy at each step, for
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
-    varies: whether the inertia of a body may change by and by. Where it does not, and the first two
-    moments are equal, of all bodies, a scheme may have formulas for that.
+    varies, turns: whether a body's principal moments, and its axes, may change by and by. Where
+    moments do not, and the first two are equal, of all bodies, a scheme may have formulas for that.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Batch:
         actuator: Actuator = _DIRECT,
         task_rows: Callable[[Physics], int] | None = None,
         varies: bool = False,
+        turns: bool = False,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
@@ -72,7 +73,7 @@ class Batch:
         kinds, which = _different(each, fields)
         # Of each body, the quaternion from principal axes to the body frame.
         self._turns = np.array([body.principal_quaternion for body, _ in kinds])[which]
-        turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
+        turned = turns or bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
         symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
@@ -115,6 +116,11 @@ class Batch:
         with np.errstate(all="ignore"):
             kernels.start_lane(self.physics, self.buffer, 0)
         self._view[:] = self._view[0, :, 0, np.newaxis]
+
+    def straighten(self, lanes: NDArray[np.intp]) -> None:
+        """Let the principal axes of these lanes lie as the bodies were made."""
+        row, frame = self.physics.frame_row(), self.physics.frame
+        self.put_rows(row, self._turns[lanes, : frame.row_count()], lanes)
 
     def _give_rotors(self) -> None:
         if not self._has_rotors:

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from family import SLEW, make, many
-from rbgym.quaternion import from_rotation_vector, rotate
+from rbgym.quaternion import from_rotation_vector, rotate, to_matrix
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted
@@ -150,6 +150,80 @@ def test_the_inertia_is_read_and_given_about_the_axes_of_the_body():
     momentum = wanted @ state["angular_velocity"]
     assert env.state["angular_momentum"] == pytest.approx(momentum, rel=1e-13)
     assert_array_equal(make(SLEW).reset() and env.body.inertia, tensor)
+
+
+def tensor_of(moments, turn):
+    """The inertia whose principal axes are those of the frame, turned by a rotation vector."""
+    axes = to_matrix(from_rotation_vector(turn))
+    return axes @ np.diag(moments) @ axes.T
+
+
+def test_a_tensor_with_axes_of_its_own_flies_as_the_body_of_another_env_does():
+    tensor = tensor_of([0.3, 0.35, 0.4], (0.5, -0.2, 1.0))
+    state = {"quaternion": (0.6, 0.8, 0, 0), "angular_velocity": (0.02, -0.03, 0.04)}
+    for env_id in (SLEW, "ReactionWheelSlew-v1"):
+        how = {"torque_limit": 1e-3} if env_id == SLEW else {}
+        env = make(env_id, randomization={"axes": 0.1}, **how)
+        other = make(env_id, body={"inertia": tensor.tolist()}, **how)
+        given = {"state": state, "parameters": {"inertia": tensor}}
+        assert moved(env, given) == pytest.approx(moved(other, {"state": state}), rel=1e-11)
+        assert env.parameters["inertia"] == pytest.approx(tensor, rel=1e-14)
+        momentum = tensor @ state["angular_velocity"]
+        env.reset(options=given)
+        assert env.state["angular_momentum"] == pytest.approx(
+            rotate(state["quaternion"], momentum), rel=1e-13
+        )
+
+
+def test_principal_axes_are_turned_about_any_axis_and_keep_the_moments():
+    env = many(SLEW, 1000, randomization={"axes": 0.4})
+    env.reset(seed=2)
+    drawn, body = env.parameters["inertia"], env.body
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(drawn), np.tile(np.sort(body.moments), (1000, 1)), rtol=1e-13
+    )
+    turns = many(SLEW, 1000, randomization={"axes": 0.4}, observation=["mrp", "axes"])
+    seen = turns.reset(seed=2)[0][:, turns.columns["axes"].place].astype(float)  # 2 sin(angle / 2)
+    angles = 2.0 * np.arcsin(0.5 * np.linalg.norm(seen, axis=1))
+    parts = np.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(np.quantile(angles, parts), 0.4 * parts, atol=0.03)
+    assert np.abs(seen.mean(axis=0)).max() < 0.02
+    axis = seen / np.linalg.norm(seen, axis=1, keepdims=True)
+    expected = body.principal_rotation @ np.diag(body.moments) @ body.principal_rotation.T
+    for n in range(3):
+        turn = to_matrix(from_rotation_vector(angles[n] * axis[n]))
+        np.testing.assert_allclose(drawn[n], turn @ expected @ turn.T, atol=1e-8)
+
+
+def test_friction_that_is_given_is_that_of_wheels_made_with_it():
+    wheels = {"torque": 5e-3, "momentum": 0.03, "coulomb": 1e-4, "viscous": 2e-6}
+    rough = {**wheels, "coulomb": 2e-4, "viscous": 4e-6}
+    env = make("ReactionWheelSlew-v1", actuator={"wheels": wheels}, randomization={"friction": 0.5})
+    other = make("ReactionWheelSlew-v1", actuator={"wheels": rough})
+    assert moved(env, {"parameters": {"friction": 2.0}}) == moved(other)
+    assert moved(env, {"parameters": {"friction": 1.0}}) != moved(other)
+
+
+def test_what_differs_is_shown_and_told_to_who_asks():
+    asked = ["rotation_6d", "rate_bias", "actuator_scale", "mass", "inertia", "delay"]
+    env = many(SLEW, 11, **EVERYTHING, observation=asked, info=["parameters", "rate_error"])
+    seen, info = env.reset(seed=4)
+    assert seen in env.observation_space
+    assert info.keys() == {"parameters", "_parameters", "rate_error", "_rate_error"}
+    drawn, columns = env.parameters, env.columns
+    assert [*columns][2:7] == asked[1:]
+    for name in asked[1:]:
+        shown = drawn[name]
+        if name == "inertia":
+            shown = np.diagonal(shown, axis1=1, axis2=2) / env.body.moments
+        place = columns[name].place
+        np.testing.assert_allclose(seen[:, place], shown.reshape(11, -1), rtol=1e-6, atol=1e-9)
+        assert_array_equal(info["parameters"][name], drawn[name])
+        assert info["parameters"][f"_{name}"].all()
+    one = make(SLEW, **EVERYTHING, info=["all", "parameters"])
+    assert one.reset(seed=4)[1]["parameters"]["mass"] == drawn["mass"][0]
+    told = one.step(one.action_space.sample())[4]
+    assert told.keys() == make(SLEW, **EVERYTHING).reset()[1].keys() | {"parameters"}
 
 
 def test_a_state_carries_what_was_given_and_an_env_without_draws_tells_its_inertia():
