@@ -60,7 +60,7 @@ MORE = {
     "all that wheels differ in, shown": ("InertialPointing-v0", {
         "randomization": {"inertia": 0.1, "axes": 0.3, "friction": {"normal": (1.0, 0.2)}},
         "observation": ["mrp", "friction", "axes", "inertia"],
-        "info": ["is_success", "wheel_momentum", "parameters"]}),
+        "info": ["is_success", "wheel_momentum"]}),
     "gravity drawn": ("RigidTop-v0", {"randomization": {
         "mass": {"normal": (1.0, 0.1)}, "gravity": {"log_uniform": (0.5, 2.0)}}}),
 }  # fmt: skip

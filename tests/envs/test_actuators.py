@@ -245,9 +245,9 @@ def test_hooks_see_what_an_actuator_has():
 
 def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     setting = Setting(BALL, 0.1, 0.05, 400, np.ones(3), 1.0, 5.0)
-    spread = replace(
-        setting, spread=Differing(Uniform(1.0, 0.1), Above(0.0, 0.0), Uniform(1.0, 0.0), 0.0)
-    )
+    same = Uniform(1.0, 0.0)
+    differing = Differing(Uniform(1.0, 0.1), Above(0.0, 0.0), same, same, 0.0)
+    spread = replace(setting, spread=differing)
 
     def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
         record = assemble(value, own, setting).record
@@ -259,7 +259,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     assert rows(Thrusters()) == 3 + 6  # what acts, and its mean
     assert rows(Lag(0.1)) == 3 + 6 + 3
     assert rows(Delay(0.2)) == 3 + 6 + 3 * 3 + 1
-    assert rows(None, setting=spread) == 3 + 6 + 7
+    assert rows(None, setting=spread) == 3 + 6 + 8
     assert rows("magnetorquers") == 6 + 3  # the place on the orbit is the potential's
     assert rows("pyramid") == 8 + 6 + 4
     assert rows(None, Forces()) == 3 + 11 + 12
