@@ -99,6 +99,7 @@ def train(algorithm, arguments):
 def main():
     arguments = read_arguments()
     torch.set_num_threads(arguments.threads)  # of the learner, which is this process
+    cluster = None
     if not arguments.address:  # Ray's own test cluster, each node with half of the runners
         node = {"num_cpus": arguments.threads * math.ceil(arguments.runners / 2)}
         cluster = Cluster(initialize_head=True, head_node_args=node | {"include_dashboard": False})
@@ -112,6 +113,8 @@ def main():
     write_policy(arguments.out, algorithm, arguments.env)
     algorithm.stop()
     ray.shutdown()
+    if cluster:
+        cluster.shutdown()
 
 
 if __name__ == "__main__":

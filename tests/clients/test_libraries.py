@@ -66,7 +66,7 @@ def test_a_training_on_a_cluster_goes_on_from_its_checkpoint(cluster):
     folder, said = cluster
     begun = [line.partition(":")[0] for line in said.splitlines() if "mean return" in line]
     assert begun == ["2", "3"]
-    assert "2 runners" in said
+    assert "env steps a second" in said
     config = json.loads((folder / "run" / "policy.json").read_text("utf-8"))
     assert config["training"]["timesteps"] >= 3 * 128
 
@@ -91,7 +91,7 @@ def test_the_policy_of_a_cluster_commands_what_its_module_does(cluster):
 def test_the_policy_of_a_cluster_is_judged_and_exported(cluster):
     rbgym = [sys.executable, "-c", "from rbgym.agents.commands.cli import main; main()"]
     few = ["--policy", "run", "--episodes", "4"]
-    run([*rbgym, "evaluate", *few], cluster[0])
+    run([*rbgym, "evaluate", "RigidTop-v0", *few], cluster[0])
     run([*rbgym, "card", "RigidTop-v0", *few, "--policy", "pd"], cluster[0])
     run([*rbgym, "export", "run", "--c", "flight"], cluster[0])
     assert (cluster[0] / "flight" / "policy.c").is_file()
