@@ -346,7 +346,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         how = checked_options(options, "state", "parameters")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
-        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags[:, 0])
+        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags)
         if self._episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         return self._presented(out[0]), info
@@ -356,7 +356,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes, commands = self._episodes, self._commands(action)
         observations, numbers, flags = episodes.step(commands)
         values, over, late = numbers[:, 0].tolist(), flags.item(0, 0), flags.item(1, 0)
-        info = episodes.entries.of_one(values, flags[:, 0])
+        info = episodes.entries.of_one(values, flags)
         if episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         seen, reward = self._presented(observations[0]), values[0]

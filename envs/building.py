@@ -181,7 +181,7 @@ class Building:
             sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
-        ends = endings.chosen(given.termination, limits, own, goal)
+        ends = endings.chosen(given.termination, limits, own)
         start = checked_part("start", task.start, Start)
         start = start.chosen(given.initial, ends.limits, goal, task.ranges)
         limited = constraints.chosen(

@@ -108,12 +108,12 @@ class Entries:
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
     def of_one(self, values: list[float], flags: Flags) -> dict[str, Any]:
-        """The entries of a body; values: its numbers, flags: its four."""
+        """The entries of the first body; values: its numbers."""
         found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = np.array(values[rows])
         for name, row in self._flags:
-            found[name] = flags.item(row)
+            found[name] = flags.item(row, 0)
         return found
 
     def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:

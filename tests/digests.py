@@ -251,7 +251,6 @@ FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
          "margin")  # fmt: skip
 DRAWN = ("inertia", "mass", "torque", "actuator_scale", "misalignment", "failure")
-CONE = {"axis": (0.0, 0.0, 1.0), "direction": (0.6, 0.0, 0.8), "half_angle": 0.6}
 PUSH = {"constant": (1e-3, 0.0, -1e-3), "white_noise": (1e-4, 2e-4, 0.0)}
 ASKEW = {"actuator_scale": 0.2, "misalignment": 0.1, "failure": 0.5, "inertia": 0.1}
 LATE = (actuators.Delay(0.03), actuators.Lag(0.04))
@@ -265,7 +264,6 @@ HOOKS: list[dict[str, Any]] = [
     {"reward": lambda state, action: state["energy"] - (action**2).sum(axis=1)},
     {"termination": "none"},
     {"termination": {"rate_limit": 0.4}},
-    {"termination": {"keep_out": CONE, "rate_limit": 0.9}},
     {"termination": lambda state: state["time"] > 0.35},
     *({"disturbance": {name: value}} for name, value in PUSH.items()),
     {"disturbance": {**PUSH, "white_noise": 1e-3}},

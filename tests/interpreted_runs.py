@@ -24,7 +24,7 @@ MORE = {
         "sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3},
         "observation": "rotation_6d",
         "reward": dict.fromkeys(_TERMS, 0.5),
-        "termination": {"rate_limit": 0.2, "keep_out": _CONE},
+        "termination": {"rate_limit": 0.2},
         "disturbance": {"constant": (1e-5, 0, 0), "white_noise": 1e-5},
         "constraints": {"keep_out": [_CONE, {**_CONE, "direction": "between"}], "rate": 0.02,
                         "command": 0.5, "ends": False},

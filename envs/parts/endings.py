@@ -3,14 +3,12 @@
 import math
 from typing import Any
 
-import numpy as np
-
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
-from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
+from rbgym.quaternion import Vector, add, dot, to_body, upward
 from rbgym.rows import LANES, vector
 
 _LOWEST = 1e-16  # height of a cone of radius 1
@@ -111,24 +109,6 @@ class Limits(Ending):
         return slow if slow < upright else upright
 
 
-class KeepOut(Ending):
-    """A body axis within a cone about a direction; that is in the target frame, where the task has
-    a target, else in the world."""
-
-    axis: Vector
-    direction: Vector
-    cos_angle: float
-
-    def margin(self, rows, buffer, i, q, omega):
-        target = rows.parts.goal.target(rows, buffer, i)
-        off = dot(to_body(target, to_world(q, self.axis)), self.direction)
-        return outside(off, self.cos_angle)
-
-    def sketch(self, instant):
-        direction = rotate(instant.state["target_quaternion"], np.array(self.direction))
-        yield from instant.keep_out(self.axis, direction, math.acos(self.cos_angle))
-
-
 class Berth(Ending):
     """What a dock forbids.
 
@@ -172,21 +152,17 @@ class OutOfSize(Ending):
 
 
 class Ends(Ending):
-    """All that ends an episode: limits, a keep-out cone of the user's, and what the task adds."""
+    """All that ends an episode: limits, and what the task adds."""
 
     limits: Limits
-    keep_out: Any
     own: Any
 
     def margin(self, rows, buffer, i, q, omega):
         margin = self.limits.margin(rows, buffer, i, q, omega)
-        outside = self.keep_out.margin(rows, buffer, i, q, omega)
-        margin = outside if outside < margin else margin
         own = self.own.margin(rows, buffer, i, q, omega)
         return own if own < margin else margin
 
     def sketch(self, instant):
-        yield from self.keep_out.sketch(instant)
         yield from self.own.sketch(instant)
 
 
@@ -252,22 +228,19 @@ def flight(rows, buffer, i):
     return rows.parts.goal.from_dock(rows, buffer, i, p, v)
 
 
-def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:
-    """The task's ends, with a rate limit or a keep-out cone of the user's; "none": the rate limit
-    alone, without which the state would have no bound."""
+def chosen(value: Any, limits: Limits, own: Ending) -> Ends:
+    """The task's ends, with a rate limit of the user's; "none": the rate limit alone, without which
+    the state would have no bound."""
     if value is None or callable(value):
-        return Ends(limits, Never(), own)
+        return Ends(limits, own)
     if isinstance(value, str):
         named("termination", value, ["none"], ", a dict or a callable")
-        return Ends(Limits(limits.rate), Never(), Never())
-    given = keys("termination", value, ("rate_limit", "keep_out"))
+        return Ends(Limits(limits.rate), Never())
+    given = keys("termination", value, ("rate_limit",))
     if "rate_limit" in given:
         rate = in_range("termination['rate_limit']", given["rate_limit"], 1e-9, limits.rate)
         limits = limits._replace(rate=rate)
-    if "keep_out" not in given:
-        return Ends(limits, Never(), own)
-    axis, direction, half = cone("termination['keep_out']", given["keep_out"], goal)
-    return Ends(limits, KeepOut(axis, direction, math.cos(half)), own)
+    return Ends(limits, own)
 
 
 def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, float]:

@@ -180,7 +180,6 @@ def test_bad_constraints_are_named(env_id, constraints):
         ("ScalableSpin-v0", {}),
         ("FreeFlyer-v0", {"initial": {"speed": 0.5, "least_distance": 0.5}}),
         (SLEW, {"termination": {"rate_limit": 0.05}}),
-        (SLEW, {"termination": {"keep_out": SUN}}),
         (SLEW, {"constraints": {"keep_out": [SUN], "rate": 0.1, "ends": True}}),
         (WHEELS, {"constraints": {"momentum": 0.3, "ends": True}}),
     ],
