@@ -136,7 +136,8 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
         raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
     if not isinstance(rates, int | float) or not rates > 0:
         raise ValueError(f"rates must be a positive number, got {rates!r}")
-    form = kwargs.get("observation", "quaternion")
+    asked = kwargs.get("observation", "quaternion")
+    form = asked[0] if isinstance(asked, list | tuple) and asked else asked
     named("observation", form, FORMS, f" for {config['algo']}")
     env = gym.make(env_id, **kwargs)
     env.close()

@@ -48,6 +48,7 @@ NUMBERS = {
     "max_episode_steps": 10,
     "initial": {},
     "projection": True,
+    "info": ["is_success"],
 }
 OF_LANES = {"num_envs": LANES, "autoreset_mode": "NextStep"}
 
