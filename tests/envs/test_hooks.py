@@ -295,8 +295,6 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         np.testing.assert_allclose(batch, 1 / (1 + (2 * np.sin(angle / 2) / 0.2) ** 2), rtol=1e-4)
 
 
-
-
 @refused(
     (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
     (SLEW, {"dt": 0.0}, "dt must be a positive"),
