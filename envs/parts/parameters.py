@@ -49,11 +49,11 @@ _ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
 
 
 class OfBody(More):
-    """What the episode flies with, which no sensor tells. which: of all columns here; places: of
-    their numbers, from the first row of the body's on; scales: one of each is shown as 1. Of turns
-    stands 2 sin(angle / 2) times the axis, some rotation vector."""
+    """A parameter of the episode, which no sensor tells. which: of all here; places: of
+    its numbers, from the first row of the body's on; scales: what of each is shown as 1. Of a turn
+    stands 2 sin(angle / 2) times the axis, nearly the rotation vector."""
 
-    which: tuple[int, ...]
+    which: int
     places: tuple[int, ...]
     scales: tuple[float, ...]
 
@@ -71,14 +71,10 @@ class OfBody(More):
             buffer[k + n * LANES] = buffer[first + self.places[n] * LANES] / self.scales[n]
 
     def columns(self) -> tuple[Column, ...]:
-        found, first = [], 0
-        for one in (_ALL[which] for which in self.which):
-            size = len(self.places) if one.name == "actuator_scale" else one.size
-            scales = (1.0,) if one.name in _TURNS else self.scales[first : first + size]
-            low, high = (np.divide(bound, scales[0]) for bound in bounds([one])[:, 0])
-            found.append(replace(one, size=size, scale=scales, low=low, high=high))
-            first += size
-        return tuple(found)
+        one, size = _ALL[self.which], len(self.places)
+        if one.name in _TURNS:
+            return (one,)
+        return (replace(one, size=size, scale=self.scales, low=one.low[0], high=one.high[0]),)
 
 
 class OfMounting(OfBody):
@@ -97,22 +93,21 @@ class OfSensor(OfBody):
 
 def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidBody) -> More:
     """What shows these parameters to a policy; ValueError for one that does not differ."""
-    kinds: tuple[Any, ...] = OfBody, OfMounting, OfSensor
-    groups = OF_BODY, (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels)), OF_SENSOR
+    mounting = (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels))
+    kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
+    columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR)
     differ = {*_names(varied), *(["rate_bias"] if sensor.has_bias else [])}
-    shown = More()
+    shown: Any = More()
     for name in names:
-        open_to = [one.name for one in _ALL if one.name in differ]
+        open_to = [one for one in columns if one in differ]
         named("observation behind its form", name, open_to, ", which randomization names")
-        scales = tuple(body.moments.tolist()) if name == "inertia" else None
-        for kind, group in zip(kinds, groups, strict=True):
-            for column in placed(group).values():
-                if column.name == name:
-                    place = tuple(range(column.first, column.first + column.size))
-                    which = ([one.name for one in _ALL].index(name),)
-                    unit = 0.5 if name in _TURNS else 1.0
-                    one = kind(which, place, scales or (unit,) * column.size)
-                    shown = Both(shown, one) if shown.width() else one
+        first, size = columns[name].first, columns[name].size
+        scales = (
+            body.moments.tolist() if name == "inertia" else [0.5 if name in _TURNS else 1.0] * size
+        )
+        kind: Any = kinds.get(name, OfSensor)
+        one = kind([*columns].index(name), (*range(first, first + size),), tuple(scales))
+        shown = Both(shown, one) if shown.width() else one
     return shown
 
 
