@@ -74,7 +74,8 @@ class OfBody(More):
         one, size = _ALL[self.which], len(self.places)
         if one.name in _TURNS:
             return (one,)
-        return (replace(one, size=size, scale=self.scales, low=one.low[0], high=one.high[0]),)
+        low, high = bounds([one])[:, 0]
+        return (replace(one, size=size, scale=self.scales, low=low, high=high),)
 
 
 class OfMounting(OfBody):
@@ -97,14 +98,14 @@ def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidB
     kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
     columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR)
     differ = {*_names(varied), *(["rate_bias"] if sensor.has_bias else [])}
-    shown: Any = More()
+    shown = More()
     for name in names:
         open_to = [one for one in columns if one in differ]
         named("observation behind its form", name, open_to, ", which randomization names")
         first, size = columns[name].first, columns[name].size
-        scales = (
-            body.moments.tolist() if name == "inertia" else [0.5 if name in _TURNS else 1.0] * size
-        )
+        scales = [0.5 if name in _TURNS else 1.0] * size
+        if name == "inertia":
+            scales = body.moments.tolist()
         kind: Any = kinds.get(name, OfSensor)
         one = kind([*columns].index(name), (*range(first, first + size),), tuple(scales))
         shown = Both(shown, one) if shown.width() else one
