@@ -102,6 +102,12 @@ class _Described:
             )
         super().__setattr__(name, value)
 
+    def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
+        """As Gymnasium's; AttributeError for what cannot be set, where wrappers would keep it."""
+        if name in ARGUMENTS:
+            setattr(self, name, value)
+        return super().set_wrapper_attr(name, value, **how)  # type: ignore[misc]
+
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
         """Warn, once, where an episode of so many steps ends before what it asks for can."""
         setup, lasts = self._episodes.setup, steps * self.dt

@@ -167,6 +167,8 @@ class Building:
             potential = pull
         elif orbit:
             potential = orbit.record(pull is True, self.sensor.sees_sun())
+        if not self.weight and "gravity" in (self.given.randomization or ()):
+            raise ValueError("randomization['gravity'] must be left out for a body without weight")
         if own is not None and "axes" in (self.given.randomization or ()):
             raise ValueError("randomization['axes'] must be left out where there is a potential")
         self.potential: Potential = potential or NoPotential()

@@ -2,6 +2,7 @@
 warm | view`."""
 
 import sys
+from io import TextIOWrapper
 
 try:
     from rbgym.agents.commands import judging, learning, measuring, seeing
@@ -19,5 +20,8 @@ __all__ = ["app", "judging", "learning", "main", "measuring", "seeing"]
 def main() -> None:
     """Run the command line; modules of the working folder can be imported, as with `python -m`."""
     sys.path.insert(0, "")
+    for stream in (sys.stdout, sys.stderr):  # a pipe may know no sign like ±
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app.rich_markup_mode = "rich" if styled() else None
     app()

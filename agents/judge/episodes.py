@@ -32,10 +32,9 @@ _HISTORIES = (
 class Episodes:
     """One episode from each of n start states, in the order of their seeds.
 
-    category (n,): the task's, of each start. returns, costs (of constraints), lengths [steps],
-    success (n,). least_time
-    (n,): of a turn from the start to the target about the eigenaxis [s], nan where the start is not
-    at rest or there is no such bound.
+    category (n,): the task's, of each start. returns, lengths [steps], success, costs (n,): of
+    constraints, nan without any. least_time (n,): of a turn from the start to the target about the
+    eigenaxis [s], nan where the start is not at rest or there is no such bound.
     Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
     and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
     control period, body axes, nan at the start; actions (instants, n, channels) likewise;
@@ -122,6 +121,7 @@ def play_from(
 ) -> Episodes:
     """One episode from each of these start states; estimating: behind an estimator."""
     parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
+    given = {name: value for name, value in given.items() if name != "info"}  # all is looked at
     for one in starts:
         with closing(one.env(env_id, given)) as env:
             own = controllers.Estimating.for_env(policy, env) if estimating else policy
@@ -191,7 +191,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     while running.any():
         actions, rewards = player.step()
         returns[running] += rewards[running]
-        costs[running] += player.info["cost"][running] if "cost" in player.info else 0.0
+        costs[running] += player.info["cost"][running] if "cost" in player.info else np.nan
         lengths[running] += 1
         record(actions, player.info["applied_torque"])
         done = player.start

@@ -17,7 +17,8 @@ class Evaluation:
     """What `episodes` episodes on the fixed test set gave.
 
     success_interval: Wilson's 95 % interval of the success rate. by_category: success rate in each
-    of the task's categories. length: mean [steps]. unwound: successes that came to the target by
+    of the task's categories. length: mean [steps]. violating: share of the episodes that violate a
+    constraint at least once, None without any. unwound: successes that came to the target by
     the long way round. Of the rest the medians, None where there is nothing to tell:
     final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
     torque_variation [N m]; wheel_turns: revolutions of a wheel, by which it wears; eigenaxis_share:
@@ -33,6 +34,7 @@ class Evaluation:
     final_error: float
     settling_time: float | None
     length: float
+    violating: float | None
     by_category: dict[str, float]
     overshoot: float | None
     effort: float
@@ -87,6 +89,7 @@ def summary(played: Episodes) -> Evaluation:
         final_error=float(np.degrees(np.median(final_error(played)))),
         settling_time=_median(times[success]),
         length=float(played.lengths.mean()),
+        violating=None if np.isnan(played.costs).any() else float((played.costs > 0.0).mean()),
         by_category={
             str(name): float(success[played.category == name].mean())
             for name in dict.fromkeys(played.category)

@@ -38,13 +38,14 @@ def iqm(values: Array) -> float:
 
 def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
     """Figures of each run and start, (runs, starts), from the same starts; settling time [s] is
-    that of the whole episode where it did not settle."""
+    that of the whole episode where it did not settle. Without constraints there is no cost."""
+    costs = np.stack([one.costs for one in runs])
     return {
         "success": np.stack([one.success.astype(float) for one in runs]),
         "return": np.stack([one.returns for one in runs]),
         "settling": np.stack([np.minimum(settling(one), one.time[-1]) for one in runs]),
         "effort": np.stack([effort(one) for one in runs]),
-        "cost": np.stack([one.costs for one in runs]),
+        **({} if np.isnan(costs).any() else {"cost": costs}),
     }
 
 

@@ -3,7 +3,7 @@
 Only what prints needs rbgym[cli].
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rbgym.agents.judge.contenders import Contender
@@ -28,6 +28,7 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "final error [deg]": _figure("final_error", ".3f"),
     "return": lambda merits: f"{merits['mean_return']:.1f} ± {merits['std_return']:.1f}",
     "length [steps]": _figure("length", ".1f"),
+    "violating [%]": _figure("violating", ".1f", 100),
     "overshoot [deg]": _figure("overshoot", ".2f"),
     "effort [N m s]": _figure("effort", ".3g"),
     "torque variation [N m]": _figure("torque_variation", ".3g"),
@@ -36,12 +37,14 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }
 # Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
-_OF_EVALUATE = tuple(_COLUMNS)[:6]
+_OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
 _LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
+# Shown where there are constraints, wheels, turns.
+_OF_SOME = ("violating [%]", *tuple(_COLUMNS)[-3:])
 _LOST_OF_CARD = (
-    *_OF_CARD[6:],
+    *_OF_CARD[7:],
     "overshoot [deg]",
     "95 % interval [%]",
     "effort [N m s]",
@@ -50,6 +53,12 @@ _LOST_OF_CARD = (
 
 def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:
     return [(name, *(_COLUMNS[c](found) for c in columns)) for name, found in merits.items()]
+
+
+def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The columns in which there is something to tell."""
+    found = list(merits)
+    return [c for c in columns if c not in _OF_SOME or any(_COLUMNS[c](m) != "-" for m in found)]
 
 
 def print_evaluations(
@@ -66,8 +75,9 @@ def print_evaluations(
     differ = any(one.env_kwargs != kwargs for one in contenders)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
     heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
-    rows = _rows({name: one.as_dict() for name, one in evaluations.items()}, _OF_EVALUATE)
-    print_table(heading, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
+    found = {name: one.as_dict() for name, one in evaluations.items()}
+    columns = _told(_OF_EVALUATE, found.values())
+    print_table(heading, ("policy", *columns), _rows(found, columns), optional=_LOST_OF_EVALUATE)
     for one in contenders:
         if differ:
             with_what = _arguments(one.env_kwargs) or "no --env-arg"
@@ -113,11 +123,7 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
     in each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
     found = [one[ALL] for one in merits.values()]
-    columns = [  # of wheels, and of turns: only where there is one
-        c
-        for c in _OF_CARD
-        if c not in _OF_CARD[-3:] or any(_COLUMNS[c](one) != "-" for one in found)
-    ]
+    columns = _told(_OF_CARD, found)
     yield ("", *columns), _rows(dict(zip(merits, found, strict=True)), columns)
     categories = [name for name in next(iter(merits.values())) if name != ALL]
     success = _COLUMNS["success [%]"]

@@ -13,8 +13,9 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.cases import TEST_SEEDS, in_time
 from rbgym.agents.judge.card import make_card
-from rbgym.agents.judge.contenders import own_kwargs
+from rbgym.agents.judge.contenders import Contender, own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
+from rbgym.agents.judge.tables import print_evaluations
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -186,3 +187,18 @@ def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():
     # Wheels begin with up to 0.3 of it, h; half a turn of a body that turns with torque / h.
     assert steps[2.0] * 0.5 > 2.0 * math.pi * 0.3 * 2.0 / 5e-3
     assert steps[0.5] * 0.5 < 500.0
+
+
+def test_episodes_that_violate_a_constraint_are_told_where_there_is_one(capsys):
+    kwargs = {"constraints": {"command": 0.9}, "info": ["is_success"], "max_episode_steps": 60}
+    kept = evaluate("pd", "AttitudeSlew-v1", 32, **kwargs)
+    full = np.nanmax(np.abs(kept.played.actions), axis=(0, 2)) >= 0.9
+    assert 0.0 < full.mean() < 1.0
+    assert kept.violating == full.mean()
+    contender = Contender("pd", "pd", {})
+    print_evaluations({"pd": kept}, "AttitudeSlew-v1", [contender])
+    assert f"{100 * full.mean():.1f}" in capsys.readouterr().out
+    free = evaluate("pd", "AttitudeSlew-v1", 4, max_episode_steps=60)
+    assert free.violating is None
+    print_evaluations({"pd": free}, "AttitudeSlew-v1", [contender])
+    assert "violating" not in capsys.readouterr().out

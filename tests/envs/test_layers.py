@@ -205,3 +205,8 @@ def test_what_gym_make_reads_once_cannot_be_set_afterwards(name):
     for env in (make("RigidTop-v0"), gym.make_vec("RigidTop-v0", num_envs=2)):
         with pytest.raises(AttributeError, match=rf"{name}.*(make another env|no setter)"):
             setattr(env.unwrapped, name, VALUES[name][0])
+    wrapped = gym.make("RigidTop-v0"), gym.make_vec("RigidTop-v0", 2, vectorization_mode="sync")
+    with pytest.raises(AttributeError, match=f"{name}.*make another env"):
+        wrapped[0].set_wrapper_attr(name, VALUES[name][0])
+    with pytest.raises(AttributeError, match=f"{name}.*make another env"):
+        wrapped[1].set_attr(name, [VALUES[name][0]] * 2)

@@ -26,7 +26,7 @@ HOOKS = {
     "sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3},
     "termination": {"rate_limit": 5.0},
     "disturbance": {"constant": (1e-3, 0, 0), "white_noise": 1e-4, "gravity_gradient": 1e-3},
-    "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "gravity": 0.1},
+    "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "axes": 0.1},
     "faults": {"time": (0.1, 0.5), "kinds": ["stuck", "sensor"], "probability": 0.5},
     "constraints": {"keep_out": [CONE], "rate": 0.1, "command": 0.9, "ends": False},
     "difficulty": "medium",
