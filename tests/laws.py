@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 
-from family import QUICK, SLEW
+from family import QUICK, SLEW, at
 from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.quaternion import from_rotation_vector
@@ -35,8 +35,7 @@ def slew(name, vectors, steps, **gains):
     vectors (n, 3)."""
     vectors = np.atleast_2d(vectors)
     env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
-    start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
-    seen, _ = env.reset(seed=0, options={"state": start})
+    seen, _ = at(env, from_rotation_vector(vectors), 0 * vectors)
     law, memory, path = controllers.make(name, env, **gains), None, []
     for _ in range(steps):
         actions, memory = law.predict(seen, memory, np.zeros(len(vectors), bool))

@@ -22,7 +22,7 @@ class Mutation(NamedTuple):
     old: str
     new: str
     integrator: str
-    case: str
+    case: str = "none"
 
 
 MUTATIONS = (
@@ -40,7 +40,6 @@ MUTATIONS = (
         "add(step.L, to_world(step.q, impulse))",
         "add(step.L, impulse)",
         "quat_em",
-        "none",
     ),
     Mutation(
         "transposed rotation",
@@ -48,7 +47,6 @@ MUTATIONS = (
         "cos * Pi[1] + sin * Pi[2], cos * Pi[2] - sin * Pi[1]",
         "cos * Pi[1] - sin * Pi[2], cos * Pi[2] + sin * Pi[1]",
         "rrr",
-        "none",
     ),
     Mutation(
         "wrong sign of the gyroscopic term",
@@ -56,7 +54,6 @@ MUTATIONS = (
         "sub(tau, gyroscopic)",
         "add(tau, gyroscopic)",
         "rkn4",
-        "none",
     ),
     Mutation(
         "forgotten projection",
@@ -104,7 +101,6 @@ MUTATIONS = (
         "1.0 / 3.0 + (f1 / 5.0",
         "1.0 / 3.0 + (f1 / 6.0",
         "exact",
-        "none",
     ),
     Mutation(
         "wrong coefficient of the sixth order",
@@ -112,7 +108,6 @@ MUTATIONS = (
         "H * (1.0 - M)) * r / 30.0",
         "H * (1.0 + M)) * r / 30.0",
         "pdmv",
-        "none",
     ),
     Mutation(
         "wrong exponent of the composition",
@@ -136,7 +131,6 @@ MUTATIONS = (
         "add(scale(0.5, turn), scale(s, cross(Psi, turn)))",
         "add(scale(-0.5, turn), scale(s, cross(Psi, turn)))",
         "mkrk_rk4",
-        "none",
     ),
     Mutation(
         "memory that is not kept",
@@ -144,7 +138,6 @@ MUTATIONS = (
         "put_vector(buffer, m, 3, vector_if(unchanged, old[1], memory[1]))",
         "put_vector(buffer, m, 3, old[1])",
         "dir_em",
-        "none",
     ),
     Mutation(
         "length of the quaternion left to itself",
@@ -152,7 +145,6 @@ MUTATIONS = (
         "    q_1 = polished(q_1)\n",
         "    q_1 = (1.000000001 * q_1[0], q_1[1], q_1[2], q_1[3])\n",
         "akw",
-        "none",
     ),
 )
 

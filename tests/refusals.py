@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 
@@ -26,3 +28,13 @@ def refused(*cases):
         return pytest.mark.parametrize((*names, "message"), cases)(refuses)
 
     return decorate
+
+
+@contextmanager
+def refused_and_unchanged(env, message):
+    """What is called raises ValueError, and the state of the env is what it was."""
+    before = env.unwrapped.state
+    with pytest.raises(ValueError, match=message):
+        yield
+    for name, value in env.unwrapped.state.items():
+        np.testing.assert_array_equal(value, before[name])

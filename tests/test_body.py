@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rbgym.body import Part, RigidBody, compound
 from rbgym.inertia import full_tensor
+from refusals import refused
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
@@ -262,25 +263,21 @@ def test_a_center_of_mass_out_of_reach_of_the_inertia_is_refused():
         RigidBody([1, 1, 1], center_of_mass=(0, 0))
 
 
-@pytest.mark.parametrize(
-    ("name", "make"),
-    [
-        ("size", lambda: RigidBody.box(1.0, (1, 2, 0))),
-        ("semi_axes", lambda: RigidBody.ellipsoid(1.0, (1, 2))),
-        ("radius", lambda: RigidBody.sphere(1.0, -1.0)),
-        ("height", lambda: RigidBody.cylinder(1.0, 1.0, 0.0)),
-        ("density", lambda: RigidBody.cone_top(1.0, 1.0, 0.0)),
-        ("point", lambda: RigidBody.sphere(1.0, 1.0).about((0, 0, np.nan))),
-        ("parts", lambda: compound([])),
-        ("position", lambda: compound([(RigidBody([1, 1, 1]), (0, 0))])),
-        ("rotation", lambda: compound([Part(RigidBody([1, 1, 1]), rotation=(1, 1, 0, 0))])),
-        ("rotation", lambda: compound([Part(RigidBody([1, 1, 1]), rotation=-np.eye(3))])),
-        ("rotation", lambda: compound([Part(RigidBody([1, 1, 1]), rotation=2 * np.eye(3))])),
-    ],
+@refused(
+    (lambda: RigidBody.box(1.0, (1, 2, 0)), "^size must "),
+    (lambda: RigidBody.ellipsoid(1.0, (1, 2)), "^semi_axes must "),
+    (lambda: RigidBody.sphere(1.0, -1.0), "^radius must "),
+    (lambda: RigidBody.cylinder(1.0, 1.0, 0.0), "^height must "),
+    (lambda: RigidBody.cone_top(1.0, 1.0, 0.0), "^density must "),
+    (lambda: RigidBody.sphere(1.0, 1.0).about((0, 0, np.nan)), "^point must "),
+    (lambda: compound([]), "^parts must "),
+    (lambda: compound([(RigidBody([1, 1, 1]), (0, 0))]), "^position must "),
+    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=(1, 1, 0, 0))]), "^rotation must "),
+    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=-np.eye(3))]), "^rotation must "),
+    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=2 * np.eye(3))]), "^rotation must "),
 )
-def test_a_bad_argument_is_refused_by_name(name, make):
-    with pytest.raises(ValueError, match=f"^{name} must "):
-        make()
+def test_a_bad_argument_is_refused_by_name(make):
+    make()
 
 
 BODIES = [

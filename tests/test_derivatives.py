@@ -69,6 +69,7 @@ def test_the_derivatives_along_the_moments_of_a_symmetric_body():
     np.testing.assert_allclose(found.inertia, wanted, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.usefixtures("threads_afterwards")
 def test_the_jacobian_of_a_range_is_that_of_the_whole_batch():
     rng = np.random.default_rng(6)
     size = 83  # eleven blocks, the last of them not full
@@ -79,10 +80,7 @@ def test_the_jacobian_of_a_range_is_that_of_the_whole_batch():
         batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), omega)
         batch.set_torque(TORQUE)
         rbgym.set_num_threads(threads)
-        try:
-            found.append(batch.jacobian(H, 2, of=("state", "torque", "inertia", "mgl")))
-        finally:
-            rbgym.set_num_threads(1)
+        found.append(batch.jacobian(H, 2, of=("state", "torque", "inertia", "mgl")))
     for name in ("state", "torque", "inertia", "mgl"):
         one, two = (getattr(jacobian, name) for jacobian in found)
         assert len(one) == size

@@ -4,16 +4,15 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
 import pages
 import rbgym
+from pages import ROOT
 from rbgym import integrators, potentials
 from rbgym.envs.arguments import Arguments
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 LINK = re.compile(r"\]\((?![a-z]+://)([^)#]*)#?([^)]*)\)")
 
@@ -45,6 +44,7 @@ def test_the_readme_has_an_example_with_its_output():
     ("script", "check"),
     [
         ("generate", True),
+        ("generate_controllers", True),
         ("generate_integrators", True),
         ("generate_satellites", True),
         ("generate_tasks", True),

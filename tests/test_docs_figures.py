@@ -2,13 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from pages import loaded
+from pages import ROOT, loaded
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 PERFORMANCE = (ROOT / "docs" / "performance.md").read_text("utf-8")
 

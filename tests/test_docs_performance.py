@@ -2,12 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from pages import ROOT
 
 
 @pytest.fixture(autouse=True)

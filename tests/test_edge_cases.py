@@ -10,14 +10,13 @@ import pytest
 import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, SoftWall, integrators, simulate
 from rbgym.engine.batch import IntegrationError
-from rbgym.quaternion import angle_between, from_rotation_vector, multiply, normalized, rotate
+from rbgym.quaternion import angle_between, from_rotation_vector, multiply, rotate
+from textbook_cases import OMEGA, Q
 
 pytestmark = pytest.mark.interpreted
 
 NAMES = integrators.names()
 SECOND_ORDER = [name for name in NAMES if integrators.get(name).order > 1]
-Q = normalized([0.6, -0.3, 0.5, 0.4])
-OMEGA = np.array([0.9, -0.7, 1.3])
 BODIES = {
     "rod": RigidBody([1.0, 1.0, 1e-4]),
     "disc": RigidBody([1.0, 1.0, 2.0]),

@@ -295,18 +295,10 @@ def test_spin_about_a_principal_axis_goes_on(J, axis, h):
 
 
 @pytest.mark.parametrize("h", [1e-3, 0.7, -40.0, 1000.0])
-def test_sphere_turns_about_its_momentum(h):
-    J, Pi = (1.3, 1.3, 1.3), (1.0, -2.0, 2.0)
-    half = mp.mpf(3) * h / 2 / mp.mpf(1.3)
-    expected = (mp.cos(half), *(mp.sin(half) * x / 3 for x in Pi))
-    assert angle(expected, rotation(J, Pi, h)) < 1e-15 * (1 + 3 * abs(h))
-
-
-@pytest.mark.parametrize("h", [1e-3, 0.7, -40.0, 1000.0])
-@pytest.mark.parametrize("J", [(1.3, 1.3, 0.4), (0.4, 1.3, 1.3), (0.9, 1.5, 0.9)])
-def test_symmetric_top_turns_about_its_momentum_and_its_axis(J, h):
+@pytest.mark.parametrize("J", [(1.3, 1.3, 0.4), (0.4, 1.3, 1.3), (0.9, 1.5, 0.9), (1.3,) * 3])
+def test_symmetric_top_turns_about_its_momentum_and_its_axis_and_a_sphere_about_the_first(J, h):
     Pi = (1.0, -2.0, 2.0)
-    axis = next(i for i in range(3) if J.count(J[i]) == 1)
+    axis = next((i for i in range(3) if J.count(J[i]) == 1), 0)  # a sphere has no own turn
     equal = mp.mpf(J[axis - 1])
     half = mp.mpf(3) * h / 2 / equal
     about_momentum = (mp.cos(half), *(mp.sin(half) * x / 3 for x in Pi))

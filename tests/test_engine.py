@@ -13,13 +13,11 @@ from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, sim
 from rbgym import rows as layout
 from rbgym.potentials.interface import AxialTop
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
+from textbook_cases import OMEGA, TENSOR, Q
 
 ALL = pytest.mark.parametrize("name", integrators.names())
 IMPLICIT = [name for name in integrators.names() if not integrators.get(name).explicit]
-TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 AXIS = (0.6, 0.0, 0.8)
-Q = normalized([0.6, -0.3, 0.5, 0.4])
-OMEGA = np.array([0.9, -0.7, 1.3])
 
 
 def crowd(size, seed=3):
@@ -61,20 +59,18 @@ def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(
         assert alone.failed[0] == together.failed[i]
 
 
+@pytest.mark.usefixtures("threads_afterwards")
 @ALL
 def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
     everyone, states = crowd(200), []
-    try:
-        for number in (1, 2, 3):
-            rbgym.set_num_threads(number)
-            batch = batch_of(name, list(range(200)), *everyone)
-            batch.advance(0.05, 20)
-            batch.advance(1.5, 3)
-            states.append(batch.full_state())
-            # All in one range only the first time.
-            monkeypatch.setitem(threads.over_ranges.__kwdefaults__, "fewest", 4)
-    finally:
-        rbgym.set_num_threads(1)
+    for number in (1, 2, 3):
+        rbgym.set_num_threads(number)
+        batch = batch_of(name, list(range(200)), *everyone)
+        batch.advance(0.05, 20)
+        batch.advance(1.5, 3)
+        states.append(batch.full_state())
+        # All in one range only the first time.
+        monkeypatch.setitem(threads.over_ranges.__kwdefaults__, "fewest", 4)
     assert np.array_equal(states[0], states[1])
     assert np.array_equal(states[0], states[2])
 
@@ -107,23 +103,14 @@ def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
 def test_full_tensor_moves_as_the_principal_body_that_is_mounted_turned(name):
     turned = RigidBody(TENSOR)
     mount, B = turned.principal_quaternion, to_matrix(turned.principal_quaternion)
-    u, start = np.array([0.3, -0.2, 0.5]), {"dt": 0.05, "steps": 100, "integrator": name}
-    full = simulate(
-        turned,
-        quaternion=Q,
-        angular_velocity=OMEGA,
-        torque=u,
-        potential=HeavyTop(1.7, AXIS),
-        **start,
-    )
-    plain = simulate(
-        RigidBody(turned.moments),
-        quaternion=multiply(Q, mount),
-        angular_velocity=B.T @ OMEGA,
-        torque=B.T @ u,
-        potential=HeavyTop(1.7, tuple(B.T @ AXIS)),
-        **start,
-    )
+    u = np.array([0.3, -0.2, 0.5])
+
+    def moved(body, q, omega, u, axis):
+        start = {"quaternion": q, "angular_velocity": omega, "potential": HeavyTop(1.7, axis)}
+        return simulate(body, dt=0.05, steps=100, integrator=name, torque=u, **start)
+
+    full, turn = moved(turned, Q, OMEGA, u, AXIS), (B.T @ OMEGA, B.T @ u, tuple(B.T @ AXIS))
+    plain = moved(RigidBody(turned.moments), multiply(Q, mount), *turn)
     assert angle_between(multiply(full.quaternion, mount), plain.quaternion).max() < 1e-12
     assert np.abs(full.angular_velocity @ B - plain.angular_velocity).max() < 1e-12
     assert np.abs(full.angular_momentum - plain.angular_momentum).max() < 1e-12

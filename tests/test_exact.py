@@ -3,9 +3,11 @@
 from dataclasses import replace
 from math import cos, sin
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+import rbgym.envs  # noqa: F401
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, integrators, simulate
 from rbgym.integrators import compose
 from rbgym.integrators.elliptic import free_rotation
@@ -135,11 +137,12 @@ def test_a_sphere_of_any_size_is_projected():
         assert motion.drift()["energy"]["max"] < 1e-11
 
 
-def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodies_too():
-    class Mine(Exact):
-        """The same."""
+class Own(Exact):
+    """A scheme of a user."""
 
-    record = compose(replace(integrators.get("exact"), name="mine", scheme=Mine()), 4)
+
+def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodies_too():
+    record = compose(replace(integrators.get("exact"), name="mine", scheme=Own()), 4)
     torque = (1.0, -2.0, 0.5)
     ends = [
         spin_top(name, 0.4 / steps, steps, potential=None, torque=torque).quaternion[-1]
@@ -193,19 +196,11 @@ def test_symmetric_bodies_move_as_they_do_by_the_formulas_for_all(
 
 
 def test_a_body_whose_inertia_may_change_is_stepped_by_the_formulas_for_all():
-    import gymnasium as gym
-
-    import rbgym.envs  # noqa: F401
-
     def scheme(**kwargs):
         return gym.make("RigidTop-v0", **kwargs).unwrapped.episodes.batch.physics.scheme
 
     assert isinstance(scheme(), ExactWhenSymmetric)
     assert not isinstance(scheme(randomization={"inertia": 0.1}), ExactWhenSymmetric)
-
-
-class Own(Exact):
-    """A scheme of a user."""
 
 
 def test_a_scheme_of_a_user_steps_symmetric_bodies_too():
@@ -229,10 +224,6 @@ def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
 
 @pytest.mark.interpreted
 def test_a_symmetric_body_does_not_go_on_from_the_state_of_one_whose_inertia_was_drawn():
-    import gymnasium as gym
-
-    import rbgym.envs  # noqa: F401
-
     drawn = gym.make("RigidTop-v0", randomization={"inertia": 0.3}).unwrapped
     plain = gym.make("RigidTop-v0").unwrapped
     for env in (drawn, plain):

@@ -11,11 +11,10 @@ from rbgym import Batch, HeavyTop, RigidBody, integrators, simulate
 from rbgym import rows as layout
 from rbgym.quaternion import angle_between, from_rotation_vector, normalized, rotate
 from rbgym.validation.cases import CASES
+from textbook_cases import OMEGA, TENSOR, Q
 
-ASYMMETRIC = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
+ASYMMETRIC = RigidBody(TENSOR)
 TILTED = HeavyTop(1.7, tuple(np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])))
-Q = normalized([0.6, -0.3, 0.5, 0.4])
-OMEGA = np.array([0.9, -0.7, 1.3])
 START = {"quaternion": Q, "angular_velocity": OMEGA}
 POTENTIALS = {"none": None, "heavy_top": TILTED}
 INVARIANTS = {"none": ("energy", "angular_momentum"), "heavy_top": ("energy", "vertical_momentum")}

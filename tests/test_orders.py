@@ -6,15 +6,13 @@ import pytest
 import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, integrators
 from rbgym.quaternion import angle_between
+from textbook_cases import OMEGA, TENSOR, Q
 
 pytestmark = pytest.mark.interpreted
 
-TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 TOP = tb.Top(1.7, [0.3, -0.5, 0.8])
 HELD = np.array([0.5, -0.3, 0.4])
 WHEELS = (0.3, -0.6, 0.8)
-OMEGA = np.array([0.9, -0.7, 1.3])
-Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
 COUNTS = np.array([40, 80, 160])  # steps over one second
 
 SYMMETRIC = [name for name in integrators.names() if integrators.get(name).symmetric]

@@ -9,6 +9,7 @@ from rbgym.compiled.record import Record, constant
 from rbgym.integrators import Explicit, Implicit, Integrator
 from rbgym.integrators.cayley import AKW
 from rbgym.potentials import HeavyTop, Potential
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -76,6 +77,9 @@ class Midpoint(AKW):
     """AKW under a name of its own."""
 
 
+LACKING = r"potential must .*gradient\(.*Halfway\(mgl=1"
+
+
 def own(scheme):
     return Integrator("own", scheme, "a scheme of my own", "here", order=2)
 
@@ -90,31 +94,25 @@ def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
     assert motion.drift()["energy"]["max"] < 1e-13
 
 
-@pytest.mark.parametrize(
-    "use", [rbgym.potentials.checked, lambda p: rbgym.Batch(BODY, potential=p)]
+@refused(
+    (lambda: rbgym.potentials.checked(Halfway(1.0)), LACKING),
+    (lambda: rbgym.Batch(BODY, potential=Halfway(1.0)), LACKING),
+    (
+        lambda: rbgym.potentials.checked(OwnTop(np.nan, (0.0, 0.0, 1.0))),
+        r"potential\.mgl must be finite",
+    ),
+    (lambda: own(Idle()), "scheme must .*finish"),
+    (lambda: own(Unsolved()), "scheme must .*equation"),
+    (lambda: own("akw"), "scheme must .*Explicit"),
 )
-def test_an_own_potential_says_which_method_it_lacks(use):
-    with pytest.raises(ValueError, match=r"potential must .*gradient\(.*Halfway\(mgl=1"):
-        use(Halfway(1.0))
-
-
-def test_fields_of_an_own_potential_are_checked():
-    with pytest.raises(ValueError, match=r"potential\.mgl must be finite"):
-        rbgym.potentials.checked(OwnTop(np.nan, (0.0, 0.0, 1.0)))
+def test_an_own_potential_or_scheme_says_what_it_lacks(call):
+    call()
 
 
 def test_a_subclass_of_an_implicit_scheme_is_solved_like_it():
     motion = rbgym.simulate(BODY, integrator=own(Midpoint()), potential=HeavyTop(20.0), **MOTION)
     expected = rbgym.simulate(BODY, integrator="akw", potential=HeavyTop(20.0), **MOTION)
     assert np.array_equal(motion.quaternion, expected.quaternion)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "said"), [(Idle(), "finish"), (Unsolved(), "equation"), ("akw", "Explicit")]
-)
-def test_an_own_scheme_says_which_method_it_lacks(scheme, said):
-    with pytest.raises(ValueError, match=f"scheme must .*{said}"):
-        own(scheme)
 
 
 @pytest.mark.compiled

@@ -11,12 +11,11 @@ from rbgym import Batch, RigidBody, compound, integrators, simulate
 from rbgym.integrators import Held, Lagrange
 from rbgym.quaternion import angle_between, normalized, rotate
 from refusals import refused
+from textbook_cases import OMEGA, TENSOR, Q
 
 pytestmark = pytest.mark.interpreted
 
-BODY = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]], mass=3.0)
-Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
-OMEGA = np.array([0.9, -0.7, 1.3])
+BODY = RigidBody(TENSOR, mass=3.0)
 
 
 def smooth(t):

@@ -110,16 +110,6 @@ def every_import(name):
     return set(imported(statements)) - {name}
 
 
-def test_physics_knows_no_environments_and_these_know_no_agents():
-    wrong = [
-        (name, other)
-        for name in SOURCES
-        for other in every_import(name)
-        if floor(other) > floor(name)
-    ]
-    assert wrong == []
-
-
 # Inside rbgym, from the ground floor up: each builds only on those before it.
 STOREYS = [
     ["compiled"],
@@ -135,16 +125,6 @@ def storey(name):
     found = [k for k, names in enumerate(STOREYS) if parts[0] == "rbgym" and parts[1:2] in
              [[one] for one in names]]  # fmt: skip
     return found[0] if found else None
-
-
-def test_the_storeys_of_the_physics_build_only_on_those_below():
-    wrong = [
-        (name, other)
-        for name in SOURCES
-        for other in every_import(name)
-        if storey(name) is not None and storey(other) is not None and storey(other) > storey(name)
-    ]
-    assert wrong == []
 
 
 HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("beside", "coils", "forces", "line", "scaling",
@@ -194,16 +174,26 @@ def room(name):
     return parts[2] if parts[:2] == ["rbgym", "agents"] and len(parts) > 2 else ""
 
 
-def test_each_room_of_agents_builds_only_on_those_before_it():
-    wrong = [
-        (name, other)
-        for name in SOURCES
-        for other in every_import(name)
-        if room(name) in ROOMS
-        and room(other) in ROOMS
-        and room(other) not in ROOMS[room(name)] | {room(name)}
-    ]
-    assert wrong == []
+def beneath(name, other):
+    """Physics knows no environments, and these know no agents."""
+    return floor(other) <= floor(name)
+
+
+def below(name, other):
+    """The storeys of the physics build only on those below."""
+    return None in (storey(name), storey(other)) or storey(other) <= storey(name)
+
+
+def before(name, other):
+    """Each room of agents builds only on those before it."""
+    one, two = room(name), room(other)
+    return one not in ROOMS or two not in ROOMS or two in ROOMS[one] | {one}
+
+
+@pytest.mark.parametrize("may", [beneath, below, before])
+def test_each_part_builds_only_on_those_before_it(may):
+    pairs = ((name, other) for name in SOURCES for other in every_import(name))
+    assert [pair for pair in pairs if not may(*pair)] == []
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,11 @@ import textbook_krysl as krysl
 import textbook_moller as moller
 import textbook_potentials as potentials
 import textbook_splitting as splitting
+from textbook_cases import OMEGA, TENSOR, Q
 
-TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 TOP = tb.Top(1.7, [0.3, -0.5, 0.8])
 HELD = np.array([0.5, -0.3, 0.4])
 WHEELS = np.array([0.3, -0.6, 0.8])
-OMEGA = np.array([0.9, -0.7, 1.3])
-Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
 GRADIENT = potentials.GravityGradient(0.4, TENSOR, [0.2, -0.7, 0.5])
 RUNS = {
     name: partial(tb.run, step)

@@ -13,11 +13,7 @@ import pytest
 import rbgym
 from rbgym import threads
 
-
-@pytest.fixture(autouse=True)
-def one_thread_afterwards():
-    yield
-    rbgym.set_num_threads(1)
+pytestmark = pytest.mark.usefixtures("threads_afterwards")
 
 
 def ranges(blocks, **kwargs):

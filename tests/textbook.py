@@ -28,8 +28,6 @@ from textbook_quaternion import (
     rotation,
     skew,
 )
-from textbook_quaternion import homogeneous_rotation as homogeneous_rotation
-from textbook_quaternion import random_quaternion as random_quaternion
 
 Step = Callable[..., tuple[Array, Array]]
 UP = np.array([0.0, 0.0, 1.0])

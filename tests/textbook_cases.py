@@ -9,6 +9,10 @@ from textbook import Top, quaternion_of_rotation_vector, quaternion_product
 
 Array = NDArray[np.float64]
 E1, E2, E3 = np.eye(3)
+# Of no paper: a body with products of inertia, where it starts, and how it turns.
+TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
+Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
+OMEGA = np.array([0.9, -0.7, 1.3])
 
 
 class Case(NamedTuple):

@@ -76,9 +76,3 @@ def quaternion_of_rotation(R: Array, near: Array | None = None) -> Array:
     q = outer[:, np.argmax(np.diag(outer))]
     q = q / np.linalg.norm(q)
     return -q if near is not None and q @ near < 0 else q
-
-
-def random_quaternion(rng: np.random.Generator) -> Array:
-    """A Haar-uniform unit quaternion."""
-    q = rng.standard_normal(4)
-    return q / np.linalg.norm(q)

@@ -90,21 +90,3 @@ def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, content):
     with pytest.raises(ValueError, match="holds no training, or a damaged one"):
         train("RigidTop-v0", "apg", out=tmp_path, changes=short)
     assert (tmp_path / "checkpoint.zip").read_bytes() == content
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"changes": {"horizons": 3}}, "did you mean 'horizon'"),
-        ({"changes": {"n_envs": 0}}, "n_envs must be"),
-        ({"changes": {"gamma": 1.5}}, "gamma must be"),
-        ({"changes": {"learning_rate": -1.0}}, "learning_rate must be a positive finite number"),
-        ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
-        ({"env_kwargs": {"actuator": {"thrusters": {}}}}, "without pulses"),
-    ],
-)
-def test_bad_arguments_are_refused_before_a_run_is_overwritten(tmp_path, arguments, message):
-    (tmp_path / "results.json").write_text("{}")
-    with pytest.raises(ValueError, match=message):
-        train("RigidTop-v0", "apg", out=tmp_path, resume=False, **arguments)
-    assert (tmp_path / "results.json").read_text() == "{}"

@@ -266,19 +266,24 @@ def test_bad_sets_of_starts_are_refused(arguments):
 
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("algo", "given", "message"),
     [
-        ({"teacher": "pdd"}, "teacher must be one of .*did you mean 'pd'"),
-        ({"teacher": "swing_up"}, "env must"),
-        ({"lanes": 0}, "lanes must be"),
-        ({"round": 3}, "did you mean 'rounds'"),
-        ({"algo": "sac"}, "algo must be given by itself"),
+        ("auto", {"changes": {"teacher": "pdd"}}, "teacher must be one of .*did you mean 'pd'"),
+        ("auto", {"changes": {"teacher": "swing_up"}}, "env must"),
+        ("auto", {"changes": {"lanes": 0}}, "lanes must be"),
+        ("auto", {"changes": {"round": 3}}, "did you mean 'rounds'"),
+        ("auto", {"changes": {"algo": "sac"}}, "algo must be given by itself"),
+        ("apg", {"changes": {"horizons": 3}}, "did you mean 'horizon'"),
+        ("apg", {"changes": {"n_envs": 0}}, "n_envs must be"),
+        ("apg", {"changes": {"gamma": 1.5}}, "gamma must be"),
+        ("apg", {"changes": {"learning_rate": -1.0}}, "learning_rate must be a positive finite"),
+        ("apg", {"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
+        ("apg", {"env_kwargs": {"actuator": {"thrusters": {}}}}, "without pulses"),
     ],
 )
-def test_a_teacher_that_does_not_fit_is_refused_before_a_run_is_overwritten(
-    tmp_path, changes, message
-):
+def test_what_does_not_fit_is_refused_before_a_run_is_overwritten(tmp_path, algo, given, message):
     (tmp_path / "results.json").write_text("{}")
+    env_id = TASK if algo == "auto" else "RigidTop-v0"
     with pytest.raises(ValueError, match=message):
-        train(TASK, "auto", out=tmp_path, changes=SMALL | changes, resume=False)
+        train(env_id, algo, out=tmp_path, resume=False, **given)
     assert (tmp_path / "results.json").read_text() == "{}"

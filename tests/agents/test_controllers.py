@@ -18,6 +18,7 @@ from rbgym.agents.controllers.base import relative
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import rotate_inverse
 from rbgym.registration import ENVIRONMENTS
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -62,27 +63,23 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
         np.testing.assert_array_equal(again, many)
 
 
-@pytest.mark.parametrize(
-    ("name", "env_id", "message"),
-    [
-        ("quaternion_feedback", "Detumble-v1", "must have a target attitude, .*; its goal is Rest"),
-        ("pid", "Detumble-v1", "must have a target attitude, .*; its goal is Rest"),
-        ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Upright"),
-        ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
-        ("bang_bang", "AttitudeTracking-v1", "must have a target at rest for bang-bang slews"),
-        ("lqr", "AttitudeTracking-v1", "must have a target at rest for linear-quadratic control"),
-        ("lqr", "SoftWall-v0", "must be a heavy top that precesses"),
-        ("swing_up", "AttitudeSlew-v1", "must be a top to be brought upright"),
-        ("b_dot", "AttitudeSlew-v1", "must have magnetorquers alone for this"),
-        ("magnetic_rate", "Detumble-v1", "must have magnetorquers alone for this"),
-        ("detour", "AttitudeSlew-v1", "must have constraints with 'keep_out'"),
-        ("scale", "AttitudeSlew-v1", "must have a body that scales"),
-        ("pd", "ScalableSpin-v0", "must have a goal that a PD law is known for"),
-    ],
+@refused(
+    ("quaternion_feedback", "Detumble-v1", "env must have a target attitude, .*; its goal is Rest"),
+    ("pid", "Detumble-v1", "env must have a target attitude, .*; its goal is Rest"),
+    ("hysteretic", "RigidTop-v0", "env must have a target attitude, .*; its goal is Upright"),
+    ("geometric", "FreeFlyer-v0", "env must have a target attitude, and none but that"),
+    ("bang_bang", "AttitudeTracking-v1", "env must have a target at rest for bang-bang slews"),
+    ("lqr", "AttitudeTracking-v1", "env must have a target at rest for linear-quadratic control"),
+    ("lqr", "SoftWall-v0", "env must be a heavy top that precesses"),
+    ("swing_up", "AttitudeSlew-v1", "env must be a top to be brought upright"),
+    ("b_dot", "AttitudeSlew-v1", "env must have magnetorquers alone for this"),
+    ("magnetic_rate", "Detumble-v1", "env must have magnetorquers alone for this"),
+    ("detour", "AttitudeSlew-v1", "env must have constraints with 'keep_out'"),
+    ("scale", "AttitudeSlew-v1", "env must have a body that scales"),
+    ("pd", "ScalableSpin-v0", "env must have a goal that a PD law is known for"),
 )
-def test_a_law_says_for_which_envs_it_is(name, env_id, message):
-    with pytest.raises(ValueError, match=f"env {message}"):
-        controllers.make(name, gym.make(env_id))
+def test_a_law_says_for_which_envs_it_is(name, env_id):
+    controllers.make(name, gym.make(env_id))
 
 
 @pytest.mark.parametrize("name", ["quaternion_feedback", "bang_bang", "lqr"])

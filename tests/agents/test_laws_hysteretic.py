@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from family import QUICK, SLEW
+from family import QUICK, SLEW, at
 from laws import drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, Hysteretic
@@ -77,8 +77,7 @@ def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hystere
     angle, switches = {}, {}
     for name in ("pd", "hysteretic"):
         env = gym.make(SLEW, **QUICK[SLEW])
-        start = {"quaternion": from_rotation_vector((np.pi - 0.02) * z), "angular_velocity": 0 * z}
-        seen, _ = env.reset(options={"state": start})
+        seen, _ = at(env, from_rotation_vector((np.pi - 0.02) * z))
         law, memory, actions = controllers.make(name, env, frequency=0.4), None, []
         for _ in range(300):
             # The true angle in (0, 2 pi), of the observation's w >= 0.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from family import quick
+from family import at, quick
 from laws import BODY, J
 from rbgym import RigidBody
 from rbgym.agents import controllers
@@ -56,8 +56,7 @@ def test_upright_the_motion_is_that_of_a_pendulum_between_held_torques():
 def test_a_small_motion_of_the_body_is_the_one_that_the_linear_law_was_made_for(env_id):
     env = gym.make(env_id, **quick(env_id))
     law, p = controllers.make("lqr", env), np.array([1e-3, -2e-3, 0.0])
-    start = {"quaternion": from_rotation_vector(p), "angular_velocity": np.zeros(3)}
-    seen, _ = env.reset(options={"state": start})
+    seen, _ = at(env, from_rotation_vector(p))
     dt, inertia = env.unwrapped.dt, np.diag(env.unwrapped.body.inertia)[:2]
     mgl = getattr(env.unwrapped.potential, "mgl", 0.0)
     offset = 3 if env_id == "AttitudeSlew-v1" else 2

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from family import SLEW, quick
+from family import SLEW, at, quick
 from laws import BODY, J, drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, AttitudePID
@@ -17,9 +17,7 @@ def held(name, disturbance, steps=600, start=None):
     """Rotation vectors (steps, 3) of a satellite from a start beside its target, at rest, under a
     torque that nobody tells the law of."""
     env = gym.make(SLEW, **quick(SLEW, disturbance=disturbance, max_episode_steps=steps))
-    placed = {"quaternion": from_rotation_vector(np.zeros(3) if start is None else start)}
-    placed["angular_velocity"] = np.zeros(3)
-    seen, _ = env.reset(seed=0, options={"state": placed})
+    seen, _ = at(env, from_rotation_vector(np.zeros(3) if start is None else start))
     law, memory, path = controllers.make(name, env), None, []
     for _ in range(steps):
         action, memory = law.predict(seen, memory)

@@ -36,11 +36,6 @@ def test_a_tumbling_target_is_met_whatever_the_limit_that_rates_are_shown_by(kwa
     assert info["is_success"].all()
 
 
-def test_a_preview_is_refused_where_no_target_moves():
-    with pytest.raises(ValueError, match="preview must be left out where the target stays"):
-        gym.make("FreeFlyer-v0", preview=1.0)
-
-
 def with_more(env_id, **changes):
     """An env of a task of one's own, a registered one but for these parts."""
     task = gym.make(env_id).unwrapped.task

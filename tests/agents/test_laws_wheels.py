@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from family import quick
+from family import at, quick
 from laws import BODY
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Allocated, AttitudePD
@@ -99,8 +99,7 @@ def test_wheels_that_were_fighting_are_at_rest_and_the_body_does_not_notice():
     smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
     env = gym.make("ReactionWheelSlew-v1", **quick("ReactionWheelSlew-v1", actuator=smooth))
     fighting = 0.01 * np.array([1.0, -1.0, 1.0, -1.0])
-    at_rest = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": [0.0, 0, 0]}
-    seen, info = env.reset(seed=0, options={"state": {**at_rest, "wheel_momentum": fighting}})
+    seen, info = at(env, (1, 0, 0, 0), wheel_momentum=fighting)
     law = controllers.make("pd", env)
     for step in range(300):
         seen, *_, info = env.step(law.predict(seen)[0])

@@ -140,6 +140,7 @@ def test_wheels_turn_a_satellite_by_a_plan(name):
     assert np.isfinite(settling(name, "ReactionWheelSlew-v1", 4, 200)).all()
 
 
+@pytest.mark.usefixtures("threads_afterwards")
 @pytest.mark.parametrize("name", MADE)
 def test_a_lane_is_planned_alike_alone_and_beside_others(name):
     """Whatever the number of threads, and whoever begins anew meanwhile."""
@@ -156,11 +157,9 @@ def test_a_lane_is_planned_alike_alone_and_beside_others(name):
             found.append(action)
         return np.array(found)
 
-    threads = rbgym.get_num_threads()
     together = answers(slice(None))
     rbgym.set_num_threads(1)
     alone = [answers(slice(n, n + 1)) for n in range(3)]
-    rbgym.set_num_threads(threads)
     np.testing.assert_array_equal(together, np.concatenate(alone, axis=1))
 
 

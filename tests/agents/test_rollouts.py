@@ -116,15 +116,12 @@ def test_a_result_does_not_depend_on_what_runs_beside_it(monkeypatch):
     assert_same(rollout(networks, TOP, episodes=20, seed=7), together)
 
 
+@pytest.mark.usefixtures("threads_afterwards")
 def test_a_result_does_not_depend_on_the_number_of_threads():
     networks = [small(s) for s in range(9)]
     one = rollout(networks, TOP, episodes=64, env_kwargs=SHORT)
-    threads = rbgym.get_num_threads()
     rbgym.set_num_threads(2)
-    try:
-        assert_same(rollout(networks, TOP, episodes=64, env_kwargs=SHORT), one)
-    finally:
-        rbgym.set_num_threads(threads)
+    assert_same(rollout(networks, TOP, episodes=64, env_kwargs=SHORT), one)
 
 
 @pytest.mark.parametrize(

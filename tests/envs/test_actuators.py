@@ -265,8 +265,13 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     assert rows(None, Forces()) == 3 + 11 + 12
 
 
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
 @refused(
     ({"actuator": 3}, "actuator must be one of"),
+    ({"actuator": ENDLESS}, "actuator must hold actuators, got a list that holds it"),
     ({"actuator": {"lag": {"time_constant": -0.1}}}, "time_constant must be a positive"),
     ({"actuator": {"lag": {}}}, r"actuator\['lag'\] must have time_constant, got {}"),
     ({"actuator": {"pyramid": {"axes": 1}}}, r"out of \['cant', 'inertia', .*, 'start'\], got"),
@@ -293,19 +298,3 @@ def test_numbers_of_actuators_are_checked(value):
     for make_one in (Lag, Thrusters, lambda x: MagneticCoils(dipole=x)):
         with pytest.raises(ValueError, match="must be a positive finite number"):
             make_one(value)
-
-
-def test_a_task_of_six_degrees_of_freedom_keeps_its_effector():
-    with pytest.raises(ValueError, match="must have Forces as its effector"):
-        make("FreeFlyer-v0", actuator="wheels")
-    with pytest.raises(ValueError, match="must have Scaling as its effector"):
-        make("ScalableSpin-v0", actuator=Torque())
-    with pytest.raises(ValueError, match=r"must support 'scale'.*scalable_em"):
-        make("ScalableSpin-v0", integrator="quat_em")
-
-
-def test_a_list_that_holds_itself_is_no_actuator():
-    endless = []
-    endless.append(endless)
-    with pytest.raises(ValueError, match="actuator must hold actuators, got a list that holds it"):
-        gym.make("AttitudeSlew-v1", actuator=endless)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rbgym
-from family import make, many
+from family import at, make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
 from rbgym.envs.satellites import SATELLITES
@@ -41,8 +41,7 @@ def test_the_dense_reward_counts_the_miss_in_tolerances(env_id):
 def at_rest(env, angle):
     """The reward of a step without a command, turned away from the target by an angle [rad]."""
     q = (math.cos(angle / 2), math.sin(angle / 2), 0, 0)
-    state = {"quaternion": q, "angular_velocity": (0, 0, 0), "target_quaternion": (1, 0, 0, 0)}
-    env.reset(options={"state": state})
+    at(env, q, target_quaternion=(1, 0, 0, 0))
     return env.step(np.zeros(env.action_space.shape, dtype=np.float32))[1]
 
 
@@ -87,14 +86,8 @@ def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
     assert least == pytest.approx(seconds, abs=0.2)
     env = make(env_id)
     law = controllers.make("bang_bang", env)
-    state = {
-        "quaternion": (0, 1, 0, 0),
-        "angular_velocity": (0, 0, 0),
-        "target_quaternion": (1, 0, 0, 0),
-    }
-    if env_id == "ReactionWheelSlew-v1":
-        state["wheel_momentum"] = np.zeros(4)
-    seen, info = env.reset(options={"state": state})
+    still = {"wheel_momentum": np.zeros(4)} if env_id == "ReactionWheelSlew-v1" else {}
+    seen, info = at(env, (0, 1, 0, 0), target_quaternion=(1, 0, 0, 0), **still)
     time = 0.0
     while info["attitude_error"] > 0.1:
         seen, _, _, _, info = env.step(law.predict(seen)[0])
@@ -106,13 +99,8 @@ def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
 def test_a_wheel_that_stands_still_holds_against_small_commands():
     """Stiction: the body is not turned by commands below the friction, and is by larger ones."""
     env = make("InertialPointing-v0")
-    state = {
-        "quaternion": (1, 0, 0, 0),
-        "angular_velocity": (0, 0, 0),
-        "wheel_momentum": np.zeros(3),
-    }
     for command, turns in ((0.02, False), (0.03, True)):
-        env.reset(options={"state": state})
+        at(env, (1, 0, 0, 0), wheel_momentum=np.zeros(3))
         for _ in range(5):
             env.step(np.full(3, command, dtype=np.float32))
         assert (np.abs(env.state["angular_velocity"]).min() > 1e-5) == turns

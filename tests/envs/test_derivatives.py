@@ -7,6 +7,7 @@ import pytest
 import rbgym
 from rbgym.envs.actuators import Thrusters
 from rbgym.envs.derivatives import Differentiation, linearize
+from refusals import refused
 from slopes import largest_error
 
 LANES = 3
@@ -62,18 +63,14 @@ def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     assert (linear.B[:, 1] != 0.0).any()
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "names"),
-    [
-        ({"disturbance": lambda state: np.zeros((1, 3))}, "disturbance"),
-        ({"actuator": [Thrusters()]}, "pulses"),
-    ],
+@refused(
+    ({"disturbance": lambda state: np.zeros((1, 3))}, "disturbance"),
+    ({"actuator": [Thrusters()]}, "pulses"),
 )
-def test_what_has_no_derivative_is_named(kwargs, names):
+def test_what_has_no_derivative_is_named(kwargs):
     env = gym.make("AttitudeSlew-v1", **kwargs)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=names):
-        linearize(env)
+    linearize(env)
 
 
 def test_bad_arguments_are_named():

@@ -38,11 +38,9 @@ def set_aside(monkeypatch):
 
 
 @pytest.fixture
-def a_few_blocks_at_a_time(monkeypatch):
+def a_few_blocks_at_a_time(monkeypatch, threads_afterwards):
     monkeypatch.setitem(threads.over_ranges.__kwdefaults__, "fewest", 2)
     monkeypatch.setattr(episodes, "FEWEST_BLOCKS", 2)
-    yield
-    rbgym.set_num_threads(1)
 
 
 def stepped(env, steps, lanes=slice(None)):

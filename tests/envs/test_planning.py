@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 import rbgym
 from family import IDS, SLEW, make, many
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -157,36 +158,31 @@ def test_nothing_is_earned_after_the_end_of_an_episode_and_nothing_begins_anew()
     assert (later == 0).all()
 
 
+@pytest.mark.usefixtures("threads_afterwards")
 @pytest.mark.compiled
 def test_rollouts_depend_neither_on_threads_nor_on_what_runs_beside_them():
     env = make("TopSwingUp-v0")
     env.reset(seed=5)
     state, actions = env.get_state(), actions_for(env, 1100, 5)
-    try:
-        rbgym.set_num_threads(2)
-        rewards, states = rbgym.rollout_actions(env, state, actions)
-    finally:
-        rbgym.set_num_threads(1)
+    rbgym.set_num_threads(2)
+    rewards, states = rbgym.rollout_actions(env, state, actions)
+    rbgym.set_num_threads(1)
     alone, last = rbgym.rollout_actions(env, state, actions[1000:1003])
     np.testing.assert_array_equal(rewards[1000:1003], alone)
     np.testing.assert_array_equal(states["rows"][1000:1003], last["rows"])
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        (np.zeros((4, 3)), r"shape \(k, horizon, 3\)"),
-        (np.zeros((4, 5, 2)), r"shape \(k, horizon, 3\)"),
-        (np.zeros((0, 5, 3)), r"shape \(k, horizon, 3\)"),
-        (np.full((1, 1, 3), np.inf), "finite"),
-        ("up", "numbers"),
-    ],
+@refused(
+    (np.zeros((4, 3)), r"shape \(k, horizon, 3\)"),
+    (np.zeros((4, 5, 2)), r"shape \(k, horizon, 3\)"),
+    (np.zeros((0, 5, 3)), r"shape \(k, horizon, 3\)"),
+    (np.full((1, 1, 3), np.inf), "finite"),
+    ("up", "numbers"),
 )
-def test_actions_that_cannot_be_rolled_out_are_refused(actions, message):
+def test_actions_that_cannot_be_rolled_out_are_refused(actions):
     env = make(SLEW)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=message):
-        rbgym.rollout_actions(env, env.get_state(), actions)
+    rbgym.rollout_actions(env, env.get_state(), actions)
 
 
 def test_other_envs_and_callable_hooks_are_refused():

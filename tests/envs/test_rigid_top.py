@@ -6,6 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from checks import check_vector_env
+from family import at
 from rbgym.quaternion import rotate
 
 pytestmark = pytest.mark.interpreted
@@ -45,9 +46,8 @@ def test_start_states_fill_the_documented_ranges_uniformly():
 
 def test_a_command_is_a_torque_about_the_body_axis_in_newton_metres():
     env = make(mgl=1e-12, torque_limit=[0.2, 0.3, 0.4], substeps=1)
-    still = {"quaternion": [0.8, 0.6, 0, 0], "angular_velocity": [0, 0, 0]}
     for axis in range(3):
-        env.reset(options={"state": still})
+        at(env, (0.8, 0.6, 0, 0))
         env.step(np.eye(3)[axis])
         # From rest about a principal axis: omega = torque dt / moment, exactly.
         expected = env.torque_limit[axis] * env.dt / env.body.moments[axis]
@@ -102,8 +102,7 @@ def test_success_needs_fifty_steps_at_rest_upright():
 def test_sparse_reward_is_one_in_the_success_region_only():
     env = make(reward="sparse")
     for tilt, expected in ((0.0, 1.0), (0.2, 0.0)):
-        q = [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]
-        env.reset(options={"state": {"quaternion": q, "angular_velocity": [0, 0, 0]}})
+        at(env, [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0])
         assert env.step(np.zeros(3))[1] == expected
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rbgym
-from family import SLEW, make, many
+from family import SLEW, at, make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
@@ -198,9 +198,8 @@ def test_success_takes_the_angle_the_rate_and_the_time_asked_for():
 
 
 def test_a_rate_limit_scales_the_rates_that_are_shown_and_ends_episodes():
-    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0.19)}
     env = make(SLEW, rate_limit=0.2, torque_limit=0.02, dt=0.1)
-    observation, _ = env.reset(options={"state": state})
+    observation, _ = at(env, (1, 0, 0, 0), (0, 0, 0.19))
     assert observation[6] == np.float32(0.95)
     ends = [env.step(np.array([0, 0, 0.2]))[2] for _ in range(3)]
     assert ends == [False, True, True]

@@ -153,8 +153,3 @@ def test_without_an_error_instruments_show_what_is_there():
 )
 def test_wrong_numbers_of_instruments_are_refused(sensor):
     make(SLEW, sensor=sensor)
-
-
-def test_gyros_are_refused_where_a_control_period_may_be_half_a_turn():
-    with pytest.raises(ValueError, match="turns by at most 3 rad in a control"):
-        make("Detumble-v1", sensor={"gyro": {}}, dt=11.0)

@@ -171,19 +171,18 @@ def test_bad_arguments_are_refused_by_name(options):
     measure(steps.exact, **options)
 
 
-def test_a_subject_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="subject must be an environment"):
-        measure(7, inertia=INERTIA)
-    with pytest.raises(ValueError, match="step must be callable"):
-        StepSubject("euler", INERTIA)
+RETURNS = r"\(quaternion \(4,\), angular_velocity \(3,\)\)"
 
 
-@pytest.mark.parametrize(
-    "step", [lambda q, w, dt: w, lambda q, w, dt: (w, q), lambda q, w, dt: None]
+@refused(
+    (lambda: measure(7, inertia=INERTIA), "subject must be an environment"),
+    (lambda: StepSubject("euler", INERTIA), "step must be callable"),
+    (lambda: measure(lambda q, w, dt: w, inertia=INERTIA), RETURNS),
+    (lambda: measure(lambda q, w, dt: (w, q), inertia=INERTIA), RETURNS),
+    (lambda: measure(lambda q, w, dt: None, inertia=INERTIA), RETURNS),
 )
-def test_a_step_that_returns_something_else_is_refused(step):
-    with pytest.raises(ValueError, match=r"\(quaternion \(4,\), angular_velocity \(3,\)\)"):
-        measure(step, inertia=INERTIA)
+def test_a_subject_that_is_none_and_what_is_no_state_is_refused(call):
+    call()
 
 
 def test_an_error_inside_the_step_comes_through():
