@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from gymnasium import spaces
 from torch import nn
 
 import rbgym.agents
@@ -68,13 +67,10 @@ def test_modules_of_another_kind_are_refused():
     for other in (shared, nn.Linear(2, 2), None):
         with pytest.raises(ValueError, match="module must be that of RLlib's PPO"):
             rllib.network_of_module(other)
-    with pytest.raises(ValueError, match="must alternate linear layers and activations"):
-        rllib.network_of_module(module_of(activation=nn.GELU))
-    for space in (spaces.Box(-2.0, 2.0, (3,)), spaces.Discrete(3)):
-        module = module_of()
-        module.action_space = space
-        with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\]"):
-            rllib.network_of_module(module)
+    unbound = module_of()
+    unbound.action_space = gym.spaces.Box(-2.0, 2.0, (3,))
+    with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\]"):
+        rllib.network_of_module(unbound)
 
 
 def test_a_policy_folder_is_judged_as_those_of_our_own_trainings(tmp_path, monkeypatch):
