@@ -195,10 +195,6 @@ def test_episodes_that_violate_a_constraint_are_told_where_there_is_one(capsys):
     full = np.nanmax(np.abs(kept.played.actions), axis=(0, 2)) >= 0.9
     assert 0.0 < full.mean() < 1.0
     assert kept.violating == full.mean()
-    contender = Contender("pd", "pd", {})
-    print_evaluations({"pd": kept}, "AttitudeSlew-v1", [contender])
+    print_evaluations({"pd": kept}, "AttitudeSlew-v1", [Contender("pd", "pd", {})])
     assert f"{100 * full.mean():.1f}" in capsys.readouterr().out
-    free = evaluate("pd", "AttitudeSlew-v1", 4, max_episode_steps=60)
-    assert free.violating is None
-    print_evaluations({"pd": free}, "AttitudeSlew-v1", [contender])
-    assert "violating" not in capsys.readouterr().out
+    assert evaluate("pd", "AttitudeSlew-v1", 4, max_episode_steps=60).violating is None
