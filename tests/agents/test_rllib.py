@@ -19,8 +19,6 @@ from rbgym.agents.policies import rllib
 
 pytestmark = pytest.mark.interpreted
 
-ROUND_OFF = 2e-6  # of float32 sums in another order
-
 
 def perceptron(*modules):
     return SimpleNamespace(net=SimpleNamespace(mlp=nn.Sequential(*modules)))
@@ -58,7 +56,7 @@ def test_the_network_of_a_module_commands_its_means(activation, deviations):
     module = module_of(activation=activation, deviations=deviations)
     network = rllib.network_of_module(module)
     seen = np.random.default_rng(5).normal(size=(50, network.width)).astype(np.float32)
-    np.testing.assert_allclose(network.predict(seen)[0], means(module, seen), atol=ROUND_OFF)
+    np.testing.assert_allclose(network.predict(seen)[0], means(module, seen), atol=2e-6)
 
 
 def test_modules_of_another_kind_are_refused():

@@ -20,8 +20,6 @@ PAGE = pages.DOCS / "libraries.md"
 CLUSTER = str(pages.ROOT / "examples" / "train_on_a_cluster.py")
 BLOCKS = [block for block in pages.blocks(PAGE) if block.note.startswith("with: ")]
 
-ROUND_OFF = 2e-6  # of float32 sums in another order
-
 
 def run(words, folder):
     own = {
@@ -84,7 +82,8 @@ def test_the_policy_of_a_cluster_commands_what_its_module_does(cluster):
         found = module.forward_inference({"obs": torch.from_numpy(seen)})["action_dist_inputs"]
     expected = np.clip(found.detach().numpy()[:, : policy.sizes[-1]], -1.0, 1.0)
     for network in (policy, network_of_module(module)):
-        np.testing.assert_allclose(network.predict(seen)[0], expected, atol=ROUND_OFF)
+        # Float32 sums in another order.
+        np.testing.assert_allclose(network.predict(seen)[0], expected, atol=2e-6)
     assert np.abs(expected).max() > 0.1
 
 
