@@ -22,8 +22,8 @@ TEST_FOLDERS := $(addprefix --ignore=tests/,soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
 # extras are called. The physics itself does not depend on them.
 comma := ,
-EXTRAS_OF_VERSIONS := agents,test,view
-VERSION_TESTS := $(addprefix tests/,test_cache.py test_vector_checks.py test_plot.py test_sb3.py \
+EXTRAS_OF_VERSIONS := agents,mujoco,test,view
+VERSION_TESTS := $(addprefix tests/,test_body_files.py test_cache.py test_vector_checks.py test_plot.py test_sb3.py \
     test_simulate.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \

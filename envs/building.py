@@ -139,6 +139,8 @@ class Building:
         task, effector, pull = self.task, self.actuator.effector, self.pull
         self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
+        if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
+            raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
         if self.sensor.sees_field() and effector.around is None:
             raise ValueError("sensor must have no magnetometer without coils, which show the field")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential

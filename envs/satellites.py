@@ -164,12 +164,11 @@ class Satellite:
             start=task.start._replace(**_slowed(task.start._asdict(), k)),
             categories={name: _slowed(one, k) for name, one in task.categories.items()},
             difficulty={
-                name: {key: _slowed(value, k) if key == "initial" else value
-                       for key, value in preset.items() if key != "actuator"}
+                name: _suited(preset, k, wheels, actuator.rotors)
                 for name, preset in task.difficulty.items()
             },
             **changes,
-        )  # fmt: skip
+        )
         success = {name: getattr(self, name) for name in suited.success_keys()}
         arguments = {"body": self.body, "dt": self.dt, "actuator": actuator}
         return suited, {**arguments, **seen}, success
@@ -178,6 +177,17 @@ class Satellite:
 def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
     """Ranges of a start, its rates k times as fast."""
     return {name: k * value if name in RATES else value for name, value in given.items()}
+
+
+def _suited(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[str, Any]:
+    """A preset of difficulty, its rates k times as fast; of its actuator what wheels begin with, if
+    that is not as in the task's wheels, for the satellite's own."""
+    found = {key: _slowed(value, k) if key == "initial" else value
+             for key, value in preset.items() if key != "actuator"}  # fmt: skip
+    turning = getattr(preset.get("actuator"), "rotors", None)
+    if turning is not None and wheels is not None and turning.start != wheels.start:
+        found["actuator"] = replace(own, start=turning.start)
+    return found
 
 
 def _wheel(torque: float, momentum: float, coulomb: float = 0.0) -> dict[str, float]:

@@ -18,6 +18,9 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
+_MOST_PAGES = 16  # open at a time
+_LARGEST_MESSAGE = 2**20  # bytes, from a page
+
 
 class _Server(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> str | None:
@@ -33,17 +36,23 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
     module: Any = websockets.asyncio.server
     real = module.serve
 
+    opened: list[viser.ViserServer] = []
+
     def serve(*args: Any, process_request: Any, **settings: Any) -> Any:
         def process(connection: ServerConnection, request: Request) -> Any:
-            return refusal(connection, request, known) or process_request(connection, request)
+            pages = sum(len(one.get_clients()) for one in opened)
+            refused = refusal(connection, request, known, pages)
+            return refused or process_request(connection, request)
 
+        settings["max_size"] = _LARGEST_MESSAGE
         return real(*args, process_request=process, **settings)
 
     # viser has no hook for requests, but calls `serve` by this name.
     module.serve = serve
     try:
         with _quiet():
-            return _Server(host=host, port=port, label="rbgym", verbose=False)
+            opened.append(_Server(host=host, port=port, label="rbgym", verbose=False))
+            return opened[0]
     finally:
         module.serve = real
 
@@ -79,14 +88,16 @@ def _check_address(host: str, port: int) -> None:
 
 
 def refusal(
-    connection: ServerConnection, request: Request, names: Collection[str]
+    connection: ServerConnection, request: Request, names: Collection[str], pages: int = 0
 ) -> Response | None:
-    """Why a request is not answered, None if it is."""
+    """Why a request is not answered, None if it is; pages: how many are open."""
     host = ", ".join(request.headers.get_all("Host"))
     if not is_own(host, names):
         return connection.respond(http.HTTPStatus.FORBIDDEN, "This server has another name.\n")
     if any(origin.partition("://")[2] != host for origin in request.headers.get_all("Origin")):
         return connection.respond(http.HTTPStatus.FORBIDDEN, "This page is not from here.\n")
+    if pages >= _MOST_PAGES:
+        return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages are open.\n")
     return None
 
 

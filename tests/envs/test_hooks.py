@@ -314,6 +314,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     ("RigidTop-v0", {"randomization": {"axes": 0.1}}, "where there is a potential"),
     (SLEW, {"observation": ["mrp", "mass"]}, "behind its form must be one of .*randomization"),
     (SLEW, {"observation": []}, "observation must be one of"),
+    ("MagneticPointing-v0", {"initial": {"target_angle": 1.0}}, "left out of a target on an orbit"),
     (SLEW, {"info": ["succes"]}, "info must be one of .*did you mean"),
     (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
     (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),

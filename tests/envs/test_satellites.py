@@ -84,12 +84,11 @@ def test_a_satellite_with_thrusters_docks_and_one_with_wheels_and_coils_empties_
     own, env = make("MomentumDumping-v0"), make("MomentumDumping-v0", satellite="innocube-3u")
     assert env.actuator.wheels.start == own.actuator.wheels.start
     assert env.task.momentum == own.task.momentum
-    mine = {
-        "body": BODY,
-        "wheels": {"torque": 0.1, "momentum": 3.0},
-        "coils": {"dipole": 40.0},
-        "dt": 2.0,
-    }
+    for level, start in ("easy", 0.2), ("hard", 0.6):  # of the task's wheels, for the satellite's
+        env = make("MomentumDumping-v0", satellite="innocube-3u", difficulty=level)
+        assert (env.actuator.wheels.start, env.actuator.wheels.coulomb) == (start, 5e-5)
+    wheels = {"torque": 0.1, "momentum": 3.0}
+    mine = {"body": BODY, "wheels": wheels, "coils": {"dipole": 40.0}, "dt": 2.0}
     heavy = make("MomentumDumping-v0", satellite=mine)
     assert heavy.task.momentum == pytest.approx(0.1)  # of 3 instead of 0.03
     assert heavy.actuator.other == MagneticCoils(dipole=40.0)

@@ -95,9 +95,12 @@ def test_nobody_can_ask_for_a_public_address(server, monkeypatch):
     assert server.request_share_url() is None
 
 
-def test_twenty_clients_come_and_go(server):
-    lines = [view_client.looking(server.get_port()) for _ in range(20)]
-    until(lambda: len(server.get_clients()) == 20)
+def test_sixteen_pages_come_and_go_and_no_more_are_let_in(server):
+    lines = [view_client.looking(server.get_port()) for _ in range(16)]
+    until(lambda: len(server.get_clients()) == 16)
+    with pytest.raises(InvalidStatus) as refused:
+        view_client.opened(server.get_port())
+    assert refused.value.response.status_code == 503
     for line in lines[::2]:
         line.socket.shutdown(socket.SHUT_RDWR)  # without a word
     for line in lines:
