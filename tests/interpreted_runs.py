@@ -22,7 +22,7 @@ MORE = {
                           "misalignment": 0.1, "delay": 0.2, "failure": 0.5},
         "faults": {"time": (0.1, 1.0)},
         "sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3},
-        "observation": "rotation_6d",
+        "observation": ["rotation_6d", "rate_bias"],
         "reward": dict.fromkeys(_TERMS, 0.5),
         "termination": {"rate_limit": 0.2},
         "disturbance": {"constant": (1e-5, 0, 0), "white_noise": 1e-5},
