@@ -123,7 +123,8 @@ class Entries:
         found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
-        found.update((name, flags[row]) for name, row in self._flags)
+        for name, row in self._flags:
+            found[name] = flags[row]
         return found
 
 
