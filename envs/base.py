@@ -456,8 +456,9 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         entries = self._episodes.entries
         info = entries.of_all(numbers, flags, mask)
         if entries.has_parameters:  # each with its mask, as Gymnasium has dicts in an `info`
-            masks = {f"_{name}": mask for name in self.parameters}
-            info |= {"parameters": masks | self.parameters, "_parameters": mask}
+            found = self.parameters
+            masks = {f"_{name}": mask for name in found}
+            info |= {"parameters": masks | found, "_parameters": mask}
         return info
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:

@@ -106,6 +106,7 @@ class Building:
         self.randomization, spread = uncertainty.chosen_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
+        self.tilts = "axes" in (given.randomization or ())  # whether principal axes differ
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
         hooks = {name: getattr(given, name) for name in _HOOKS}
         if isinstance(given.disturbance, Mapping):
@@ -171,7 +172,7 @@ class Building:
             potential = orbit.record(pull is True, self.sensor.sees_sun())
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
-        if own is not None and "axes" in (self.given.randomization or ()):
+        if own is not None and self.tilts:
             raise ValueError("randomization['axes'] must be left out where there is a potential")
         self.potential: Potential = potential or NoPotential()
 
@@ -258,7 +259,7 @@ class Building:
         J, weak = body.moments, float(np.linalg.norm(torque))
         energy = (np.sqrt(J.max()) * limit + weak * dt / np.sqrt(J.min())) / np.sqrt(J)
         bounds, principal = energy, np.array_equal(body.principal_rotation, np.eye(3))
-        if not principal or "axes" in (self.given.randomization or ()):
+        if not principal or self.tilts:
             bounds = np.full(3, np.linalg.norm(energy))
         elif J[0] == J[1] and self.actuator.effector.needs != "rotors":
             across = limit + np.hypot(torque[0], torque[1]) * dt / J[0]
@@ -304,7 +305,7 @@ class Building:
             actuator=record,
             task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
             varies=own != (uncertainty.Randomization.vary, Actuator.rebuild),
-            turns="axes" in (self.given.randomization or ()),
+            turns=self.tilts,
         )
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)

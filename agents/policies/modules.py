@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from rbgym.agents.policies.network import Weights
+from rbgym.agents.policies.network import Layer
 
 ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
 
 
-def plain_layers(modules: Sequence[nn.Module]) -> tuple[list[tuple[Weights, Weights]], str]:
+def plain_layers(modules: Sequence[nn.Module]) -> tuple[tuple[Layer, ...], str]:
     """Weight and bias of each linear layer, and the name of the activation between them.
 
     Raises ValueError unless linear layers and activations of one kind take turns.
@@ -21,7 +21,7 @@ def plain_layers(modules: Sequence[nn.Module]) -> tuple[list[tuple[Weights, Weig
         raise ValueError(f"model must alternate linear layers and activations, got {modules}")
     if len(kinds) > 1:
         raise ValueError(f"model must have one kind of activation, got {modules}")
-    layers = [(plain(one.weight), plain(one.bias)) for one in linear]
+    layers = tuple((plain(one.weight), plain(one.bias)) for one in linear)
     return layers, ACTIVATIONS[kinds.pop()] if kinds else "tanh"
 
 

@@ -65,8 +65,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
     if not all(isinstance(part, spaces.Box) and len(part.shape) == 1 for part in parts):
         raise ValueError(f"model must have observations (width,) or a dict of them, got {seen}")
     require_unit_box(model.action_space)
-    found, activation = plain_layers(modules)
-    layers = tuple(found)
+    layers, activation = plain_layers(modules)
     if isinstance(normalizer, VecNormalize):
         normalizer = _statistics(normalizer) if normalizer.norm_obs else None
     lstm = getattr(model.policy, "lstm_actor", None)

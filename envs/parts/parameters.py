@@ -98,9 +98,8 @@ def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidB
     kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
     columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR)
     differ = {*_names(varied), *(["rate_bias"] if sensor.has_bias else [])}
-    shown = More()
+    shown, open_to = More(), [one for one in columns if one in differ]
     for name in names:
-        open_to = [one for one in columns if one in differ]
         named("observation behind its form", name, open_to, ", which randomization names")
         first, size = columns[name].first, columns[name].size
         scales = [0.5 if name in _TURNS else 1.0] * size
