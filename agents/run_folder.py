@@ -57,26 +57,48 @@ class RunFolder:
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
         """Write config.json, or find the same run there, whose results are returned if it is
-        finished; ValueError if there is another. resume: False to remove first what is there."""
+        finished; one that was shorter is to go on. ValueError if there is another. resume: False to
+        remove first what is there."""
         if not resume:
             for name in _FILES:
                 (self.path / name).unlink(missing_ok=True)
             shutil.rmtree(self.tensorboard, ignore_errors=True)
         self.require(config)
-        if not self.config.exists():
+        if not self.config.exists() or length(self.read_config()) != length(config):
             self.path.mkdir(parents=True, exist_ok=True)
+            self.results.unlink(missing_ok=True)
             write_json(self.config, config)
         return self.read_results() if self.results.exists() else None
 
     def require(self, config: dict[str, Any]) -> None:
-        """Raise ValueError if the folder holds another run than this."""
+        """Raise ValueError if the folder holds another run than this, or a longer one."""
         there = self.read_config() if self.config.exists() else config
-        if differing := [key for key in IDENTITY if there.get(key) != config.get(key)]:
+        differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
+        if differing and _without_length(there) == _without_length(config):
+            differing = differing if length(there) > length(config) else []
+        if differing:
             changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
             raise ValueError(
                 f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
                 "or overwrite it"
             )
+
+
+def length(config: dict[str, Any]) -> Any:
+    """How long a run is to be: timesteps, or iterations among its hyperparameters."""
+    return config.get("timesteps") or _hyperparameters(config).get("iterations") or 0
+
+
+def _without_length(config: dict[str, Any]) -> dict[str, Any]:
+    """What else makes two runs the same."""
+    numbers = {**_hyperparameters(config), "iterations": None}
+    identity = {key: config.get(key) for key in IDENTITY}
+    return {**identity, "timesteps": None, "hyperparameters": numbers}
+
+
+def _hyperparameters(config: dict[str, Any]) -> dict[str, Any]:
+    found = config.get("hyperparameters")
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,23 @@ from rbgym.rows import ROTOR, J, L, Q
 
 
 def largest_error(env, actions, size=1e-5):
+    """The most of `errors`."""
+    return float(errors(env, actions, size).max())
+
+
+def errors(env, actions, size):
     """How far the derivatives of a step of a vector env under these actions (n, m), from the state
-    that it is in, are from those of differences: the most, in units of the rate limit and of the
-    wheels' full momentum. size: of the steps, in these units; where wheels stick, small enough that
-    they do not tear off."""
+    that it is in, are from those of differences, (n, ends, starts), the reward last of the ends: in
+    units of the rate limit and of the wheels' full momentum. size: of the steps, in these units;
+    where wheels stick, small enough that they do not tear off."""
     found = Differentiation(env)
     whole = found.of_step(actions).whole
     units = _units(env, found)
     wanted = _by_differences(env, found, actions, size * units)
     s = len(found.names)
     out = np.concatenate([units[:s], np.ones(wanted.shape[1] - s)])
-    errors = np.abs(whole - wanted) * units / out[:, None]
-    return float(np.where(np.isnan(errors), np.inf, errors).max())
+    off = np.abs(whole - wanted) * units / out[:, None]
+    return np.where(np.isnan(off), np.inf, off)
 
 
 def _units(env, found):
@@ -32,24 +37,26 @@ def _units(env, found):
 
 def _by_differences(env, found, actions, sizes):
     batch, start = found.episodes.batch, env.get_state()
-    frame, moments = batch._turns, batch.rows(J, 3)
+    moments, row = batch.rows(J, 3), batch.physics.frame_row()
+    turned = batch.physics.frame.row_count() > 0  # axes may differ from lane to lane
+    frame = batch.rows(row, 4) if turned else np.tile((1.0, 0.0, 0.0, 0.0), (batch.size, 1))
     here, rotor, more = batch.measure(), batch.rows(ROTOR, 3), _rows(batch, found.rows)
     s, of_wheels = len(found.names), [n.startswith("wheel_momentum") for n in found.names]
     wheels = found.episodes.setup.actuator.effector.rotors
 
     def after(change):
         env.set_state(start)
-        turned = rotor
+        held = rotor
         if any(of_wheels):
             added = np.array(wheels.axes).T @ change[:s][of_wheels]
-            turned = rotor + rotate_inverse(frame, np.tile(added, (batch.size, 1)))
+            held = rotor + rotate_inverse(frame, np.tile(added, (batch.size, 1)))
         for n, row in enumerate(found.rows):
             batch.put_rows(row, more[:, n : n + 1] + change[6 + n])
         q = multiply(turned_by(here["quaternion"], change[:3]), frame)
         omega = rotate_inverse(frame, here["angular_velocity"] + change[3:6])
         batch.put_rows(Q, q)
-        batch.put_rows(ROTOR, turned)
-        batch.put_rows(L, rotate(q, moments * omega + turned))
+        batch.put_rows(ROTOR, held)
+        batch.put_rows(L, rotate(q, moments * omega + held))
         batch._start(np.arange(batch.size))
         _, reward, *_ = env.step(actions + change[s:])
         end, shown = batch.measure(), _shown(found.episodes)

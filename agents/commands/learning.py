@@ -85,7 +85,8 @@ def train(
 ) -> None:
     """Train a policy.
 
-    The same command resumes an interrupted run from its last checkpoint; a finished one stays.
+    The same command resumes an interrupted run from its last checkpoint; a finished one goes on
+    if more --timesteps are asked for. A run can be evaluated from its first look on.
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))

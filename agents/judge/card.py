@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
@@ -16,7 +17,8 @@ from rbgym.agents.judge import plots, tables
 from rbgym.agents.judge.conditions import conditions_of
 from rbgym.agents.judge.contenders import Contender, contenders, observation_space
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
-from rbgym.agents.judge.evaluation import Evaluation, summary
+from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
+from rbgym.agents.judge.statistics import interval
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.agents.run_folder import as_text, replacing
@@ -145,6 +147,19 @@ def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Epis
     return found
 
 
+def _over_seeds(runs: list[Episodes]) -> Evaluation:
+    """Of all episodes. Those of one start are not independent, nor are those of one seed: so the
+    interval of success is over both, and at least as wide as that of so many starts."""
+    found = summary(joined(runs))
+    if len(runs) == 1:
+        return found
+    success = np.stack([one.success.astype(float) for one in runs])
+    starts = success.shape[1]
+    wilson = wilson_interval(round(found.success_rate * starts), starts)
+    _, low, high = interval(success, np.mean)
+    return replace(found, success_interval=(min(low, wilson[0]), max(high, wilson[1])))
+
+
 def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     """A row of its own, or that of policies which were trained as this one but for the seed."""
     if one.config is None:
@@ -168,12 +183,11 @@ def _row(members: list[Played], env_id: str) -> Row:
         int(config.get("seed", k)): float(run.success.mean())
         for k, (config, run) in enumerate(zip(configs, runs, strict=True))
     }
-    played = joined(runs)
-    merits = {ALL: summary(played)}
-    for category in dict.fromkeys(played.category):
-        merits[str(category)] = summary(played.chosen(played.category == category))
+    merits = {ALL: _over_seeds(runs)}
+    for category in dict.fromkeys(runs[0].category):
+        merits[str(category)] = _over_seeds([one.chosen(one.category == category) for one in runs])
     conditions = {
-        name: summary(joined([one.conditions[name] for one in members]))
+        name: _over_seeds([one.conditions[name] for one in members])
         for name in members[0].conditions
     }
     told = training.get("of_seeds", {})  # those that a shipped policy is the median of

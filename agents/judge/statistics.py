@@ -6,7 +6,7 @@ probability of improvement; Efron & Tibshirani (1993), An introduction to the bo
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import trim_mean
@@ -49,7 +49,7 @@ def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
     }
 
 
-def interval(values: Array, statistic: Callable[[Array], float] = iqm) -> Interval:
+def interval(values: Array, statistic: Callable[[Array], Any] = iqm) -> Interval:
     """Of a statistic of values (runs, starts), by the bootstrap over runs and over starts."""
     return _bootstrapped(statistic, values)
 
@@ -83,4 +83,4 @@ def _bootstrapped(statistic: Callable[..., float], *samples: Array) -> Interval:
         rows = (rng.integers(len(one), size=len(one)) for one in samples)
         drawn.append(statistic(*(one[row][:, column] for one, row in zip(samples, rows))))  # noqa: B905
     low, high = np.quantile(drawn, [0.5 * (1.0 - _SHARE), 0.5 * (1.0 + _SHARE)])
-    return Interval(statistic(*samples), float(low), float(high))
+    return Interval(float(statistic(*samples)), float(low), float(high))

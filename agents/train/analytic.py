@@ -107,7 +107,8 @@ def improve(
     to hold. callbacks: called after each iteration."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
-    judges = has_test_set(job.env_id)
+    judges, lanes = has_test_set(job.env_id), learner.env.env
+    spaces = lanes.single_observation_space, lanes.single_action_space
     try:
         torch.set_num_threads(1)
         with bar(hidden=not job.progress) as shown, SummaryWriter(folder.tensorboard) as board:
@@ -121,20 +122,18 @@ def improve(
                 show(learner.steps, steps)
                 if judges and (done % judge_every == 0 or done == total):
                     found = learner.judge(config)
+                    if learner.chosen_look == len(learner.judgements) - 1:
+                        best = learner.best_network
+                        run.put_policy(folder, config, learner.results, best, spaces)
                     job.report(f"step {learner.steps:,} of {steps:,}: {run.said(found)}")
                     board.add_scalar("train/reward", gain, learner.steps)
                     for name in ("success_rate", "mean_return"):
                         board.add_scalar(f"eval/{name}", found[name], learner.steps)
-                if done % every == 0:
+                if done % every == 0 or done == total:
                     learner.save(folder.checkpoint)
     finally:
         torch.set_num_threads(threads)
-    return {
-        "timesteps": learner.steps,
-        "wall_time": learner.seconds,
-        "judgements": learner.judgements,
-        "kept": learner.chosen_look,
-    }
+    return learner.results
 
 
 class _Seen(NamedTuple):
@@ -195,6 +194,16 @@ class Learner:
     def best_network(self) -> Network:
         """The policy that was best on the validation set; the last one, if none was judged."""
         return self.network if self.best is None else self._network.with_parameters(self.best)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """What results.json tells of it."""
+        return {
+            "timesteps": self.steps,
+            "wall_time": self.seconds,
+            "judgements": self.judgements,
+            "kept": self.chosen_look,
+        }
 
     def judge(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the validation set, and keep the policy if it is the best one so far there."""

@@ -186,11 +186,21 @@ def finish(
     if "judgements" in results:
         learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
         results["time_to_threshold"] = learned[0] if learned else None
-    content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
-    content["training"] = results
-    trained.write(folder.path, network, spaces, content)
+    put_policy(folder, config, results, network, spaces)
     write_json(folder.results, results)
     return Training(folder, results, resumed_from)
+
+
+def put_policy(
+    folder: RunFolder,
+    config: Mapping[str, Any],
+    results: Mapping[str, Any],
+    network: Network | RecurrentNetwork,
+    spaces: tuple[Any, Any],
+) -> None:
+    """Write the policy of a run as it stands, so that it can be judged before the run ends."""
+    content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
+    trained.write(folder.path, network, spaces, {**content, "training": results})
 
 
 def load_policy(folder: RunFolder) -> TrainedPolicy:

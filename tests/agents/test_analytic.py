@@ -60,6 +60,8 @@ def test_steps_are_given_as_iterations_and_callbacks_see_each(tmp_path):
     done = train("RigidTop-v0", "apg", out=tmp_path, changes=SMALL, timesteps=65,
                  callbacks=[lambda learner: seen.append(learner.iteration)])  # fmt: skip
     assert done.results["timesteps"] == 3 * 8 * 4
+    longer = train("RigidTop-v0", "apg", out=tmp_path, changes=SMALL, timesteps=129)
+    assert (longer.resumed_from, longer.results["timesteps"]) == (3 * 8 * 4, 5 * 8 * 4)
     assert seen == [1, 2, 3]
 
 

@@ -19,7 +19,7 @@ from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, make_card
 from rbgym.agents.judge.conditions import BEHIND, SENSORS
 from rbgym.agents.judge.episodes import Episodes, play
-from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.envs.actuators import ReactionWheels
 
 pytestmark = pytest.mark.interpreted
@@ -180,7 +180,10 @@ def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
     card = make_card("RigidTop-v0", [first, second, other], episodes=4)
     assert set(card.rows) == {"ppo", f"ppo, {other}"}
     assert set(card.rows["ppo"].of_seeds) == {1, 2}
-    assert card.rows["ppo"].merits[ALL].episodes == 8
+    both = card.rows["ppo"].merits[ALL]
+    assert both.episodes == 8
+    # One policy twice knows no more than once: four starts, not eight.
+    assert both.success_interval == wilson_interval(4, 4)
 
 
 @pytest.mark.compiled

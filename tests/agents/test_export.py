@@ -126,6 +126,7 @@ def test_columns_of_quaternions_that_are_not_read_are_refused():
         replace(Network.random((7, 3), 0), quaternions=[4])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("env_id", "name"),
     [("AttitudeTracking-v1", "network"), ("AttitudeTracking-v1", "pid"), (SLEW, "bang_bang"),
@@ -150,6 +151,7 @@ def test_what_is_no_number_commands_nothing_in_c_and_is_forgotten(env_id, name, 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("env_id", "name"),
     [(SLEW, "quaternion_feedback"), ("ReactionWheelSlew-v1", "bang_bang"),
@@ -186,6 +188,7 @@ def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
     np.testing.assert_allclose(ends[1][1:], ends[0][1:], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("env_id", "kwargs", "name", "gains"), CASES)
 def test_a_law_answers_in_c_as_in_python(env_id, kwargs, name, gains, tmp_path):
     env = make(env_id, **kwargs)
@@ -260,6 +263,7 @@ def spread(entries, name):
     return np.array([x for one in entries for x in one[name]])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", trained.names())
 def test_the_contract_is_read_back(env_id, tmp_path):
     """Its quantities, scales and bounds make the observation and the torque of the env."""

@@ -15,6 +15,7 @@ pytest.importorskip("stable_baselines3")
 
 from safetensors.numpy import load_file
 
+import rbgym.agents
 from damaged_runs import InterruptAt
 from rbgym.agents.run_folder import RunFolder, replacing
 from rbgym.agents.train import load_policy, presets, train
@@ -96,6 +97,7 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_pa
     folder = RunFolder(tmp_path / "cut")
     assert folder.checkpoint.exists()
     assert not folder.model.exists()
+    assert rbgym.agents.load(folder.path).config["training"]["timesteps"] < steps  # as of a look
     said: list[str] = []
     resumed = small_train(tmp_path / "cut", algo, report=said.append, **same)
     assert steps // 2 <= resumed.resumed_from <= steps * 3 // 4
@@ -180,6 +182,18 @@ def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
         "RigidTop-v0", "ppo", out=tmp_path / "a", hyperparameters=file, timesteps=20, **usual
     )
     assert done.results["timesteps"] == 32
+
+
+def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
+    small_train(tmp_path, timesteps=1024, evaluate_every=512)
+    longer = small_train(tmp_path, timesteps=2048, evaluate_every=512)
+    assert longer.resumed_from == 1024
+    assert longer.results["timesteps"] == 2048
+    looks = [entry["timesteps"] for entry in longer.results["judgements"]]
+    assert looks == [512, 1024, 1536, 2048]
+    with pytest.raises(ValueError, match="holds another run .timesteps 2048 -> 1024.: choose"):
+        small_train(tmp_path, timesteps=1024)
+    assert small_train(tmp_path, timesteps=2048).resumed_from is None
 
 
 def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):

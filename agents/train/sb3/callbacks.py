@@ -20,7 +20,7 @@ class BetweenRollouts(BaseCallback):
 
     Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
     Draws from no generator that the training uses. every: env steps between two checkpoints, and
-    between two looks at the test set, 0 for none.
+    between two looks at the test set, 0 for none. put_policy: called after each look.
     """
 
     def __init__(
@@ -30,8 +30,10 @@ class BetweenRollouts(BaseCallback):
         every: tuple[int, int],
         count: Counter,
         report: Callable[[str], None],
+        put_policy: Callable[[], None],
     ) -> None:
         super().__init__()
+        self.put_policy = put_policy
         self.config, self.checkpoint, self.count, self.report = config, checkpoint, count, report
         self.checkpoint_every, self.judge_every = every
 
@@ -43,9 +45,7 @@ class BetweenRollouts(BaseCallback):
     def _on_rollout_start(self) -> None:
         self._judge_after(self.judge_every)
         if self.num_timesteps - self.saved >= self.checkpoint_every:
-            self.told["wall_time"] = time.perf_counter() - self.started
-            checkpoints.save(self.checkpoint, self.model)
-            self.saved = self.num_timesteps
+            self._save()
 
     def _on_step(self) -> bool:
         return True
@@ -55,7 +55,13 @@ class BetweenRollouts(BaseCallback):
 
     def _on_training_end(self) -> None:
         self._judge_after(1)
+        self.logger.dump(self.num_timesteps)
+        self._save()
+
+    def _save(self) -> None:
         self.told["wall_time"] = time.perf_counter() - self.started
+        checkpoints.save(self.checkpoint, self.model)
+        self.saved = self.num_timesteps
 
     def _judge_after(self, steps: int) -> None:
         """Judge, if so many steps have passed since it was done last."""
@@ -71,6 +77,7 @@ class BetweenRollouts(BaseCallback):
         self.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
+        self.put_policy()
 
 
 def told_of(model: BaseAlgorithm) -> dict[str, Any]:

@@ -87,7 +87,10 @@ def learn(
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
-                beside = BetweenRollouts(config, folder.checkpoint, every, show, job.report)
+                beside = BetweenRollouts(
+                    config, folder.checkpoint, every, show, job.report,
+                    lambda: run.put_policy(folder, config, *policy_of(model)),
+                )  # fmt: skip
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
@@ -98,11 +101,15 @@ def learn(
     if normalizer is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
-    spaces = (model.observation_space, model.action_space)
-    adapter: Any = lanes.unwrapped
-    quaternions = quaternions_of(adapter.vector_env)
-    network = replace(network_of_model(model, normalizer), quaternions=quaternions)
-    return run.finish(folder, config, results_of(model), network, spaces, start)
+    return run.finish(folder, config, *policy_of(model), start)
+
+
+def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
+    """What a training came to so far: results, network, spaces of observations and actions."""
+    adapter = model.get_env().unwrapped
+    network = network_of_model(model, model.get_vec_normalize_env())
+    network = replace(network, quaternions=quaternions_of(adapter.vector_env))
+    return results_of(model), network, (model.observation_space, model.action_space)
 
 
 def new_model(
