@@ -172,6 +172,8 @@ class Building:
             potential = orbit.record(pull is True, self.sensor.sees_sun())
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
+        if "noise" in (self.given.randomization or ()) and not self.sensor.is_noisy():
+            raise ValueError("randomization['noise'] must be left out without a noisy sensor")
         if own is not None and self.tilts:
             raise ValueError("randomization['axes'] must be left out where there is a potential")
         self.potential: Potential = potential or NoPotential()

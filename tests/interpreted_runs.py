@@ -19,7 +19,7 @@ MORE = {
     "a line before thrusters, all that is drawn, all that ends": (SLEW, {
         "actuator": [Thrusters(0.05), Delay(0.17), Lag(0.05)],
         "randomization": {"inertia": 0.2, "torque": 0.1, "actuator_scale": 0.1,
-                          "misalignment": 0.1, "delay": 0.2, "failure": 0.5},
+                          "misalignment": 0.1, "delay": 0.2, "failure": 0.5, "noise": 0.3},
         "faults": {"time": (0.1, 1.0)},
         "sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3},
         "observation": ["rotation_6d", "rate_bias"],

@@ -44,7 +44,7 @@ VALUES: dict[str, list[Any]] = {
     ],
     "randomization": [
         {"inertia": 0.1}, {"actuator_scale": 0.05}, {"mass": 0.1}, {"axes": 0.1, "friction": 0.1},
-        {"misalignment": 0.02},
+        {"misalignment": 0.02}, {"noise": 0.2},
     ],
     "faults": [{"time": [1.0, 2.0]}],
     "initial": [{"angle": 0.7}, {"rate": 0.01}, {"spin": 0.1}],

@@ -112,6 +112,7 @@ class Magnetometer(Record):
     def mark(self, rows, buffer, i):
         physics, key = rows.physics, rows.noise_key(buffer, i)
         row, share = physics.actuator.field_row(physics), 0.5 / physics.potential.field
+        share *= rows.parts.randomization.noisiness(rows, buffer, i)
         noise = scale(self.noise * share, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
         bias = scale(self.bias * share, normals(key, _NO_STEP, _BY_FIELD))
         seen = add(vector(buffer, i, row), add(noise, bias))
@@ -132,8 +133,9 @@ class SunSensor(More):
     def write_more(self, rows, buffer, i, k, q, wanted):
         physics, key, step = rows.physics, rows.noise_key(buffer, i), rows.elapsed(buffer, i)
         truth, _ = view(physics, buffer, i)
-        noise = scale(self.noise, normals(key, step + _OF_SUN, 0))
-        error = add(noise, scale(self.bias, normals(key, _NO_STEP, 0)))
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        noise = scale(level * self.noise, normals(key, step + _OF_SUN, 0))
+        error = add(noise, scale(level * self.bias, normals(key, _NO_STEP, 0)))
         seen = add(to_body(truth, physics.potential.sunwards(physics, buffer, i)), error)
         size = 1.0 / math.sqrt(dot(seen, seen))
         size = size if physics.potential.is_lit(physics, buffer, i) else 0.0
@@ -219,19 +221,21 @@ class Instruments(Sensor):
         return found | late
 
     def calibrate(self, rows, buffer, i):
-        bias = scale(self.bias, normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS))
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        bias = scale(level * self.bias, normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS))
         settle_vector(buffer, i, rows.sensor_row() + _BIAS, rows.is_given(buffer, i), bias)
 
     def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
         # Where an episode begins nothing is behind: the rate is that of the moment.
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
         mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
         before = vector(buffer, i, row + _BIAS)
-        walk = self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0
+        walk = level * self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0
         bias = add(before, scale(walk, normals(key, step, _BY_BIAS)))
         white = math.sqrt(self.angle_walk**2 / self.dt + self.rate_walk**2 * self.dt / 12.0)
-        noise = scale(white, normals(key, step, _BY_GYRO))
+        noise = scale(level * white, normals(key, step, _BY_GYRO))
         put_vector(buffer, i, row + _BIAS, bias)
         rates = add(mean, add(scale(0.5, add(before, bias)), noise))
         put_quaternion(buffer, i, row + _LAST, q)
@@ -239,7 +243,7 @@ class Instruments(Sensor):
         along = scale(
             (self.about_boresight - self.across_boresight) * dot(n, self.boresight), self.boresight
         )
-        v = scale(0.5, add(scale(self.across_boresight, n), along))
+        v = scale(0.5 * level, add(scale(self.across_boresight, n), along))
         w = 1.0 / math.sqrt(1.0 + dot(v, v))
         new, held = qmul(q, (w, w * v[0], w * v[1], w * v[2])), quaternion(buffer, i, row + _SEEN)
         every = max(math.floor(self.period / self.dt + 0.5), 1.0)

@@ -25,10 +25,11 @@ from rbgym.envs.random import (
 from rbgym.envs.rows import Part, settle, settle_vector
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qmul, scale, times
-from rbgym.rows import J_INV, LANES, J, Physics, put_quaternion, put_vector, vector
+from rbgym.rows import J_INV, LANES, J, Physics, parameter, put_quaternion, put_vector, vector
 
 _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
-_OF_BODY = {"inertia": 0.9, "axes": 1.0, "mass": 0.9, "gravity": 0.9, "torque": 0.9}
+_OF_BODY = {"inertia": 0.9, "axes": 1.0, "mass": 0.9, "gravity": 0.9, "torque": 0.9,
+            "noise": 0.9}  # fmt: skip
 _ANGLES = "axes", "misalignment"
 _DISTRIBUTIONS = ("uniform", "log_uniform", "normal")
 
@@ -85,15 +86,17 @@ class Noisy(Sensor):
         return 3  # the bias, body axes [rad/s]
 
     def calibrate(self, rows, buffer, i):
-        bias = scale(self.rate_bias, normals(rows.noise_key(buffer, i), 0.0, 9))
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        bias = scale(level * self.rate_bias, normals(rows.noise_key(buffer, i), 0.0, 9))
         settle_vector(buffer, i, rows.sensor_row(), rows.is_given(buffer, i), bias)
 
     def measure(self, rows, buffer, i, q, relative, omega):
         key, step = rows.noise_key(buffer, i), rows.elapsed(buffer, i)
-        v = scale(0.5 * self.attitude, normals(key, step, _BY_SENSORS))
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        v = scale(0.5 * level * self.attitude, normals(key, step, _BY_SENSORS))
         length = 1.0 / math.sqrt(1.0 + dot(v, v))
         turn = length, length * v[0], length * v[1], length * v[2]
-        noise = scale(self.rate, normals(key, step, _BY_SENSORS + 3))
+        noise = scale(level * self.rate, normals(key, step, _BY_SENSORS + 3))
         rates = add(omega, add(vector(buffer, i, rows.sensor_row()), noise))
         return qmul(q, turn), qmul(relative, turn), rates
 
@@ -185,18 +188,23 @@ class Randomization(Part):
         the factor of its mass."""
         return 1.0
 
+    def noisiness(self, rows, buffer, i):
+        """The factor of what sensors add to what they measure."""
+        return 1.0
+
 
 class Spread(Randomization):
     """Factors drawn anew for each episode, from distributions of `rbgym.envs.random`.
 
     inertia: of each principal second moment of the mass, so that every inertia drawn is that of a
     body; tilt: the angle [rad] by which the principal axes are turned, about a uniform axis; mass:
-    of all moments and of the weight; gravity: of the weight; full_torque: of the torque limit. The
-    rest is what they change: principal moments [kg m^2], the quaternion from principal axes to body
-    frame, weight moment and limits of the torque [N m].
+    of all moments and of the weight; gravity: of the weight; full_torque: of the torque limit;
+    noise: of noise and biases of sensors. The rest is what they change: principal moments
+    [kg m^2], the quaternion from principal axes to body frame, weight moment and limits of the
+    torque [N m].
 
     Rows: principal moments of the episode, 3; factors of mass, gravity and torque; the vector part
-    of the quaternion by which the axes are turned in the body frame, 3.
+    of the quaternion by which the axes are turned in the body frame, 3; the factor of the noise.
     """
 
     inertia: Any
@@ -204,13 +212,17 @@ class Spread(Randomization):
     mass: Any
     gravity: Any
     full_torque: Any
+    noise: Any
     moments: Vector
     principal: Quaternion
     mgl: float
     limits: Vector
 
     def rows_needed(self, physics):
-        return 9
+        return 10
+
+    def noisiness(self, rows, buffer, i):
+        return parameter(buffer, i + (rows.randomization_row() + 9) * LANES)
 
     def vary(self, rows, buffer, i, a, b):
         row, given = rows.randomization_row(), rows.is_given(buffer, i)
@@ -218,6 +230,8 @@ class Spread(Randomization):
         mass = settle(buffer, k, given, self.mass.drawn(a[3]))
         gravity = settle(buffer, k + LANES, given, self.gravity.drawn(b[1]))
         torque = settle(buffer, k + 2 * LANES, given, self.full_torque.drawn(b[0]))
+        more = 1024.0 * b[1]  # digits that the weight hardly takes
+        settle(buffer, k + 6 * LANES, given, self.noise.drawn(more - math.floor(more)))
         half = 0.5 * (x + y + z)
         # Second moments, at least zero; the moments of inertia are their sums in pairs.
         p_x = self.inertia.drawn(a[0]) * max(half - x, 0.0)

@@ -191,6 +191,35 @@ def test_friction_that_is_given_is_that_of_wheels_made_with_it():
     assert moved(env, {"parameters": {"friction": 1.0}}) != moved(other)
 
 
+TRACKER = {"across_boresight": 1e-4, "about_boresight": 4e-4, "latency": 0.5}
+ORBIT = {"orbit": {"altitude": 5e5, "inclination": 1.7}, "actuator": ["pyramid", "magnetorquers"]}
+
+
+@pytest.mark.parametrize(
+    ("sensor", "kwargs"),
+    [({"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3}, {}),
+     ({"gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5}, "star_tracker": TRACKER,
+       "magnetometer": {"noise": 1e-8, "bias": 1e-7}, "sun_sensor": {"noise": 1e-4, "bias": 1e-3}},
+      ORBIT)],
+)  # fmt: skip
+def test_noise_that_is_given_is_that_of_sensors_made_with_it(sensor, kwargs):
+    latency = {"latency"}  # no noise
+    doubled = {
+        name: value * 2.0 if isinstance(value, float) else
+        {n: v if n in latency else 2.0 * v for n, v in value.items()}
+        for name, value in sensor.items()
+    }  # fmt: skip
+    env = make(SLEW, sensor=sensor, randomization={"noise": 0.5}, **kwargs)
+    other = make(SLEW, sensor=doubled, **kwargs)
+
+    def seen(env, options=None):
+        env.reset(seed=3, options=options)
+        return np.array([env.step(np.zeros(env.action_space.shape))[0] for _ in range(9)])
+
+    np.testing.assert_allclose(seen(env, {"parameters": {"noise": 2.0}}), seen(other), atol=1e-7)
+    assert np.abs(seen(env, {"parameters": {"noise": 1.0}}) - seen(other)).max() > 1e-5
+
+
 def test_what_differs_is_shown_and_told_to_who_asks():
     asked = ["rotation_6d", "rate_bias", "actuator_scale", "mass", "inertia", "delay"]
     env = many(SLEW, 11, **EVERYTHING, observation=asked, info=["parameters", "rate_error"])
