@@ -43,6 +43,7 @@ _KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
 # Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
+_AVERAGES = 0.02  # pace of the policy that is judged, an average (Polyak & Juditsky 1992)
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
 Callbacks = Sequence[Callable[["Learner"], None]]
@@ -165,7 +166,7 @@ class Learner:
         self.best: Any = None
         self.chosen_look = 0
         self._network, self.shown = network, Shown(cast(Normalizer, network.normalizer))
-        self._actor = as_modules(network)
+        self._actor, self._average = as_modules(network), as_modules(network)
         self._critic = as_modules(Network.random((*network.sizes[:-1], 1), seed + 1))
         self._slow = deepcopy(self._critic)
         self._optimisers = (
@@ -187,8 +188,8 @@ class Learner:
 
     @property
     def network(self) -> Network:
-        """The policy as it is now."""
-        return as_network(self._network, self._actor)
+        """The policy as it is now: the average of the last weights, which wander."""
+        return as_network(self._network, self._average)
 
     @property
     def best_network(self) -> Network:
@@ -224,6 +225,7 @@ class Learner:
         (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
         actor.step()
+        follow(self._average, self._actor, _AVERAGES)
         inputs, targets = self._targets(seen)
         for _ in range(_PASSES):
             order = torch.randperm(len(inputs), generator=self._shuffling)
@@ -232,9 +234,7 @@ class Learner:
                 off = self._critic(inputs[part])[:, 0] - targets[part]
                 off.square().mean().backward()
                 critic.step()
-        with torch.no_grad():
-            for slow, fast in zip(self._slow.parameters(), self._critic.parameters(), strict=True):
-                slow.lerp_(fast, _FOLLOWS)
+        follow(self._slow, self._critic, _FOLLOWS)
         self.iteration += 1
         self.seconds += time.perf_counter() - begun
         return float(torch.stack([one.reward for one in seen]).mean())
@@ -287,7 +287,7 @@ class Learner:
         return torch.stack(every[:-1])[steps], targets[steps]
 
     def _parts(self) -> list[Any]:
-        return [self._actor, self._critic, self._slow, *self._optimisers]
+        return [self._actor, self._average, self._critic, self._slow, *self._optimisers]
 
     def save(self, path: Path) -> None:
         """Write all that `restore` needs, whole or not at all."""
@@ -350,6 +350,13 @@ class Shown:
     def __call__(self, observation: Tensor) -> Tensor:
         scaled = (observation[:, self.columns] - self.mean) * self.scale
         return scaled.clamp(-self.clip, self.clip)
+
+
+@torch.no_grad()
+def follow(slow: nn.Module, fast: nn.Module, share: float) -> None:
+    """Move the weights of one towards those of the other, by this share of the way."""
+    for one, other in zip(slow.parameters(), fast.parameters(), strict=True):
+        one.lerp_(other, share)
 
 
 def as_network(like: Network, modules: nn.Module) -> Network:

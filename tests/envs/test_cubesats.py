@@ -59,6 +59,24 @@ def test_the_edge_of_success_is_worth_less_than_the_goal_and_half_a_turn_has_a_s
     assert at_rest(other, 0.9 * math.pi) - at_rest(other, math.pi) < 1e-3
 
 
+@pytest.mark.parametrize("seconds", [30.0, 120.0])
+def test_who_goes_the_same_way_at_twice_the_rates_earns_more(seconds):
+    env, times = make("AttitudeSlew-v1"), np.linspace(0.0, 1.0, 41)
+
+    def earned(pace):
+        """The mean reward on the way, a smooth turn by 2 rad in seconds / pace."""
+        found = []
+        for t in times:
+            angle = 2.0 * (1.0 - t * t * (3.0 - 2.0 * t))
+            rate = -12.0 * t * (1.0 - t) * pace / seconds
+            state = {"target_quaternion": (1, 0, 0, 0), "angular_velocity": (rate, 0, 0)}
+            at(env, (math.cos(angle / 2), math.sin(angle / 2), 0, 0), **state)
+            found.append(env.step(np.zeros(3, dtype=np.float32))[1])
+        return np.mean(found)
+
+    assert 0.5 * earned(2.0) + 0.5 * at_rest(env, 0.0) > earned(1.0) + 0.1
+
+
 def test_the_wheels_have_room_for_every_tumble_and_little_more():
     env = many("Detumble-v1", 512)
     env.reset(seed=5)
