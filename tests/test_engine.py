@@ -13,9 +13,9 @@ from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, sim
 from rbgym import rows as layout
 from rbgym.potentials.interface import AxialTop
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
+from schemes import COMPILED, each, every
 from textbook_cases import OMEGA, TENSOR, Q
 
-ALL = pytest.mark.parametrize("name", integrators.names())
 IMPLICIT = [name for name in integrators.names() if not integrators.get(name).explicit]
 AXIS = (0.6, 0.0, 0.8)
 
@@ -42,7 +42,7 @@ def batch_of(name, lanes, bodies, tops, q, omega, u, **options):
     return batch
 
 
-@ALL
+@every()
 def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(name):
     everyone = crowd(21)
     together = batch_of(name, list(range(21)), *everyone)
@@ -60,7 +60,7 @@ def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(
 
 
 @pytest.mark.usefixtures("threads_afterwards")
-@ALL
+@pytest.mark.parametrize("name", COMPILED)
 def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
     everyone, states = crowd(200), []
     for number in (1, 2, 3):
@@ -75,7 +75,7 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
     assert np.array_equal(states[0], states[2])
 
 
-@ALL
+@every()
 def test_one_call_of_many_steps_equals_many_calls_of_one(name):
     everyone = crowd(21)
     once, often = (batch_of(name, list(range(21)), *everyone) for _ in range(2))
@@ -99,7 +99,7 @@ def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
 
 
 @pytest.mark.interpreted
-@ALL
+@pytest.mark.parametrize("name", integrators.names())
 def test_full_tensor_moves_as_the_principal_body_that_is_mounted_turned(name):
     turned = RigidBody(TENSOR)
     mount, B = turned.principal_quaternion, to_matrix(turned.principal_quaternion)
@@ -129,7 +129,7 @@ def test_measure_returns_the_state_that_was_set():
     assert np.abs(batch.measure()["angular_velocity"][0] - OMEGA).max() < 1e-14
 
 
-@ALL
+@every()
 def test_restored_state_continues_bit_for_bit(name):
     everyone = crowd(5)
     batch = batch_of(name, list(range(5)), *everyone)
@@ -146,7 +146,7 @@ def test_restored_state_continues_bit_for_bit(name):
     assert np.array_equal(batch.full_state()[[0, 1, 3, 4]], end[[0, 1, 3, 4]])
 
 
-@pytest.mark.parametrize("name", IMPLICIT)
+@pytest.mark.parametrize("name", each(IMPLICIT))
 def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name):
     everyone = crowd(11)
     everyone[3][4] = (3e5, -5e5, 4e5)
@@ -167,7 +167,7 @@ def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name
     assert not batch.failed.any()
 
 
-@ALL
+@every()
 def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
     batch = Batch(RigidBody([6, 8, 3]), name)
     batch.set_state(Q, (1e150, 2e150, -1e150))
@@ -177,7 +177,7 @@ def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
     assert np.array_equal(batch.full_state(), before)
 
 
-@pytest.mark.parametrize("name", IMPLICIT)
+@pytest.mark.parametrize("name", each(IMPLICIT))
 def test_simulate_raises_when_a_step_cannot_be_solved(name):
     start = {"integrator": name, "angular_velocity": (10.0, 20.0, 20.0)}
     with pytest.raises(IntegrationError, match="smaller dt"):
@@ -222,7 +222,7 @@ SHORT_STEPS = ("quat_vi", "pdmv")
 LONG_STEPS = [n for n in IMPLICIT if integrators.get(n).symmetric and n not in SHORT_STEPS]
 
 
-@pytest.mark.parametrize("name", SHORT_STEPS)
+@pytest.mark.parametrize("name", each(SHORT_STEPS))
 def test_a_step_beyond_what_the_discrete_equation_has_a_solution_for_is_refused(name):
     batch = Batch(RigidBody([2.0, 2.0, 2.0]), name, size=2)
     batch.set_state((1.0, 0.0, 0.0, 0.0), [(0.9, 0.0, 0.0), (1.6, 0.0, 0.0)])
@@ -234,15 +234,16 @@ def test_a_step_beyond_what_the_discrete_equation_has_a_solution_for_is_refused(
         simulate(batch.bodies[1], integrator=name, dt=2.0, steps=1, angular_velocity=(1.6, 0, 0))
 
 
-@pytest.mark.parametrize("name", LONG_STEPS)
+@pytest.mark.parametrize("name", each(LONG_STEPS))
 def test_steps_of_two_and_a_half_radians_are_solved_for_random_bodies(name):
     rng = np.random.default_rng(8)
-    bodies = [RigidBody.box(m, s) for m, s in zip(*random_boxes(rng, 256), strict=True)]
-    directions = rng.standard_normal((256, 3))
-    batch = Batch(bodies, name, size=256)
+    size, steps = (256, 50) if name in COMPILED else (32, 5)
+    bodies = [RigidBody.box(m, s) for m, s in zip(*random_boxes(rng, size), strict=True)]
+    directions = rng.standard_normal((size, 3))
+    batch = Batch(bodies, name, size=size)
     omega = 2.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    batch.set_state(normalized(rng.standard_normal((256, 4))), omega)
-    batch.advance(1.0, 50)
+    batch.set_state(normalized(rng.standard_normal((size, 4))), omega)
+    batch.advance(1.0, steps)
     assert not batch.failed.any()
 
 

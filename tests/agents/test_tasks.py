@@ -153,12 +153,13 @@ def test_every_difficulty_can_be_judged(env_id, difficulty):
     assert list(found.by_category) == list(task_of(env_id).categories)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("name", "env_id"), [("swing_up", "TopSwingUp-v0"), ("pd", "AttitudeReach-v0")]
 )
 def test_laws_of_torque_have_it_from_wheels_too(name, env_id):
     strong = {"wheels": {"torque": 1.0, "momentum": 10.0, "inertia": 0.01, "start": 0.0}}
-    assert evaluate(name, env_id, 16, actuator=strong).success_rate > 0.8
+    assert evaluate(name, env_id, 4, actuator=strong).success_rate == 1.0
 
 
 @pytest.mark.interpreted

@@ -47,13 +47,6 @@ def test_momenta_of_wheels_are_coordinates():
     assert_has_those_of_differences(env, actions)
 
 
-@pytest.mark.slow
-def test_a_body_that_scales_has_its_scale_among_the_coordinates():
-    env, actions = under_way("ScalableSpin-v0")
-    assert Differentiation(env).names[6:] == ("scale", "scale_rate")
-    assert largest_error(env, actions, 1e-4) < 1e-9
-
-
 def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     env = gym.make("RigidTop-v0")
     env.reset(seed=0)
@@ -63,6 +56,7 @@ def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     assert (linear.B[:, 1] != 0.0).any()
 
 
+@pytest.mark.interpreted
 @refused(
     ({"disturbance": lambda state: np.zeros((1, 3))}, "disturbance"),
     ({"actuator": [Thrusters()]}, "pulses"),
