@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.filtering import Belief
+from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.judge.episodes import Player, shows_target
 from rbgym.agents.judge.evaluation import settling_times
@@ -65,9 +65,8 @@ class Recorder:
     def __init__(self, player: Player, window: float, watched: int | None = None) -> None:
         self.player, self.env, self.watched = player, player.env.unwrapped, watched
         n, self.instants = self.env.num_envs, round(window / float(self.env.dt))
-        self.knows = shows_target(player.env) and bool(
-            self.env.episodes.setup.parts.sensor.is_noisy()
-        )
+        self.estimates = isinstance(player.policy, Estimating)
+        self.knows = "ake_deg" in figures_of(player.env, self.estimates)
         self.running, self.success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
         self.lengths, self.ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
         self.effort, self.violations = np.zeros(n), np.zeros(n)
@@ -124,9 +123,8 @@ class Recorder:
     def _know(self, shown: Any, attitude: Array, actions: Array) -> None:
         """What the contender took the attitude to be when it acted, against what it was."""
         memory = self.player.state
-        belief = memory[0] if isinstance(memory, tuple) and memory else None
-        if isinstance(belief, Belief):
-            self.knows, shown = True, belief.attitude
+        if self.estimates:
+            shown = memory[0].attitude
         if self.knows:
             shown = relative(shown) if isinstance(shown, dict) else shown
             estimate = np.asarray(shown[:, :4], dtype=np.float64)
@@ -170,22 +168,22 @@ class Recorder:
         inside = (instants <= self.lengths) & (instants >= self.lengths - self.instants)
         reached = (seen["reached"] == 1.0) | np.isnan(seen["reached"])
         hold = dt * (self.env.task.settled_steps - 1)
-        figures = {"settling_s": np.maximum(settling_times(reached, dt) - hold, 0.0)}
-        if self.env.goal.angle_off:
-            off, wander = window_errors(seen["error"], inside)
-            figures |= {"ape_deg": np.degrees(off), "rpe_deg": np.degrees(wander)}
-        figures["rate_error_deg_s"] = np.degrees(_largest(seen["rate_error"], inside))
-        if self.knows:
-            figures["ake_deg"] = np.degrees(_largest(seen["knowledge"], inside[:-1]))
-        figures["effort_nms"] = self.effort
-        figures["peak_rate_deg_s"] = np.degrees(self.peaks["rate"])
-        figures["peak_torque_nm"] = self.peaks["torque"]
-        if self.env.actuator.rotors is not None:
-            figures["peak_wheel_momentum_nms"] = self.peaks["wheels"]
-        if "cost" in self.player.info:
-            figures["violations"] = self.violations
+        off, wander = window_errors(seen["error"], inside)
+        known = seen.get("knowledge", np.zeros((len(inside) - 1, 1)))
+        figures = {
+            "settling_s": np.maximum(settling_times(reached, dt) - hold, 0.0),
+            "ape_deg": np.degrees(off),
+            "rpe_deg": np.degrees(wander),
+            "rate_error_deg_s": np.degrees(_largest(seen["rate_error"], inside)),
+            "ake_deg": np.degrees(_largest(known, inside[:-1])),
+            "effort_nms": self.effort,
+            "peak_rate_deg_s": np.degrees(self.peaks["rate"]),
+            "peak_torque_nm": self.peaks["torque"],
+            "peak_wheel_momentum_nms": self.peaks["wheels"],
+            "violations": self.violations,
+        }
         return Flight(
-            figures={name: figures[name] for name in FIGURES if name in figures},
+            figures={name: figures[name] for name in figures_of(self.player.env, self.estimates)},
             success=self.success,
             ended=self.ended,
             seconds=dt * self.lengths,
@@ -193,6 +191,18 @@ class Recorder:
             angle=seen["angle"],
             telemetry={name: np.stack(one) for name, one in self.telemetry.items()},
         )
+
+
+def figures_of(env: Any, estimator: bool) -> list[str]:
+    """Those of `FIGURES` that the runs of an env have."""
+    base = env.unwrapped
+    parts, tree = base.episodes.setup.parts, base.resolved
+    has = dict.fromkeys(FIGURES, True)
+    has["ape_deg"] = has["rpe_deg"] = bool(base.goal.angle_off)
+    has["ake_deg"] = shows_target(env) and (estimator or bool(parts.sensor.is_noisy()))
+    has["peak_wheel_momentum_nms"] = base.actuator.rotors is not None
+    has["violations"] = {*tree["constraints"]} != {"value", "source"}
+    return [name for name in FIGURES if has[name]]
 
 
 def window_errors(error: Array, inside: NDArray[np.bool_]) -> tuple[Array, Array]:

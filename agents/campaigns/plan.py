@@ -69,15 +69,8 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """What makes two campaigns the same, as JSON holds it."""
-        told = {n: plain(v) for n, v in vars(self).items() if n != "policies"}
-        return told | {"policies": {n: _identity(one) for n, one in self.policies.items()}}
-
-
-def _identity(policy: Any) -> str:
-    """A name; or which policy it is that the name stands for."""
-    if isinstance(policy, str) and policy in controllers.names():
-        return policy
-    return policy if isinstance(policy, str) else f"object of {type(policy).__name__}"
+        found: dict[str, Any] = plain(vars(self))
+        return found
 
 
 @dataclass(frozen=True)
@@ -107,6 +100,14 @@ class Pilot:
             for name, one in plan.policies.items()
         }
         self._laws = {name: self._law(one) for name, one in self.contenders.items()}
+
+    def digests(self) -> dict[str, int]:
+        """What tells a trained policy from another of its name."""
+        return {
+            name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
+            for name, one in self.contenders.items()
+            if one.config is not None
+        }
 
     def _reads(self, one: Contender) -> dict[str, Any]:
         """Arguments of the env by which it shows what this policy reads."""
