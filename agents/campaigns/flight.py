@@ -10,7 +10,7 @@ ECSS-E-ST-60-10C (2008), section 3.2, each at its worst instant there:
                                       sensors, and the true one
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,17 @@ class Flight:
 
 class Recorder:
     """A player's lanes in flight: histories, and what adds up. window [s]: of the errors. watched:
-    the lane whose telemetry is kept."""
+    the lane whose telemetry is kept; see: called with the env at each of its instants."""
 
-    def __init__(self, player: Player, window: float, watched: int | None = None) -> None:
-        self.player, self.env, self.watched = player, player.env.unwrapped, watched
+    def __init__(
+        self,
+        player: Player,
+        window: float,
+        watched: int | None = None,
+        see: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.player, self.env = player, player.env.unwrapped
+        self.watched, self.see = watched, see
         n, self.instants = self.env.num_envs, round(window / float(self.env.dt))
         self.estimates = isinstance(player.policy, Estimating)
         self.knows = "ake_deg" in figures_of(player.env, self.estimates)
@@ -118,6 +125,8 @@ class Recorder:
         if (wheels := self.env.actuator.rotors) is not None:
             along = state["angular_velocity"] @ wheels.matrix
             self._watch({"wheel_speed": state["wheel_momentum"] / wheels.inertia - along})
+        if self.see is not None and self.running[self.watched]:
+            self.see(self.player.env)
         return state
 
     def _know(self, shown: Any, attitude: Array, actions: Array) -> None:
@@ -130,7 +139,7 @@ class Recorder:
             estimate = np.asarray(shown[:, :4], dtype=np.float64)
             found = angle_between(estimate, attitude)
             self.histories["knowledge"].append(np.where(self.running, found, np.nan))
-            self._watch({"estimated_relative": estimate})
+            self._watch({"shown": estimate})
         self._watch({"command": np.asarray(actions, dtype=np.float64)})
 
     def _add_up(self, torque: Array) -> None:

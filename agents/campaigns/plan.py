@@ -121,9 +121,9 @@ class Pilot:
             law = one.at_work(env)
             return controllers.Estimating.for_env(law, env) if self.plan.estimator else law
 
-    def fly(self, group: int, name: str, watched: int | None = None) -> Leg:
-        """The runs of a group as one contender flies them; watched: the place in the group of the
-        run whose telemetry is kept."""
+    def fly(self, group: int, name: str, **watch: Any) -> Leg:
+        """The runs of a group as one contender flies them. watch: of a `Recorder`, whose lane is
+        the run's place in the group."""
         plan, spread = self.plan, self.spread
         runs = range(group * plan.group, (group + 1) * plan.group)
         seeds = spread.seeds(runs)
@@ -137,7 +137,8 @@ class Pilot:
             player.observation, player.info = env.reset(seed=seeds, options=options)
             shared = {n: np.tile(one, (plan.group, 1)) for n, one in of_group.items()}
             columns = self._columns(player, of_runs | shared)
-            return Leg(runs, seeds, columns, Recorder(player, plan.window or 0.0, watched).fly())
+            flight = Recorder(player, plan.window or 0.0, **watch).fly()
+        return Leg(runs, seeds, columns, flight)
 
     def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:
         """Everything that was drawn, one number a column: by the spread, and by the env itself."""
@@ -147,7 +148,7 @@ class Pilot:
         found = {name: found[name] for name in self.spread.columns}
         differs = varied(env)
         for name, values in env.parameters.items():
-            if name in differs and name not in draws and name != "inertia" and name in places:
+            if name in differs - {*draws, "inertia"} and name in places and values.any():
                 rows = values.reshape(len(values), -1).T
                 found |= dict(zip(places[name].columns, rows, strict=True))
         if "inertia" in differs and "inertia" not in draws:

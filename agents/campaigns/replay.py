@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbgym.agents.campaigns.campaign import Campaign, leg_rows
+from rbgym.agents.campaigns.folder import Campaign, leg_rows
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
 from rbgym.quaternion import Array, multiply, rotate
@@ -16,6 +16,34 @@ if TYPE_CHECKING:
 
 _AXES = {3: "xyz", 4: "wxyz"}
 _QUATERNIONS = ("quaternion", "target_quaternion", "estimate")
+
+
+class _Camera:
+    """Pictures of one lane, in flight."""
+
+    def __init__(self, campaign: Campaign, lane: int, size: int = 360) -> None:
+        from rbgym.agents.judge.videos import Timing
+        from rbgym.envs.rendering.instant import Trail
+        from rbgym.envs.rendering.painter import Painter
+
+        env = campaign.pilot.nominal.env
+        self.lane, self.trail, self.painter = lane, Trail(), Painter((size, size))
+        self.timing = Timing.of(float(env.dt), int(env.episodes.setup.limit))
+        self.instants, self.frames = 0, list[Any]()
+
+    def __call__(self, env: Any) -> None:
+        from rbgym.envs.rendering import scene_of
+
+        scene = scene_of(env, self.lane, self.trail)
+        if self.instants % self.timing.stride == 0:
+            self.frames.append(self.painter.paint(scene))
+        self.instants += 1
+
+    def write(self, path: Path) -> None:
+        from rbgym.agents.judge import videos
+
+        with replacing(path) as temporary:
+            videos.write(temporary, self.frames, self.timing.rate, kind=path.suffix)
 
 
 @dataclass(frozen=True)
@@ -33,15 +61,21 @@ class Replay:
     telemetry: dict[str, Array]
 
     @classmethod
-    def of(cls, campaign: Campaign, run: int, contender: str | None = None) -> "Replay":
-        """Fly the run's group again, whose lanes share every bit with the campaign's. ValueError
-        for a run or contender that there is not."""
+    def of(
+        cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
+    ) -> "Replay":
+        """Fly the run's group again, as the campaign did, to the last bit. contender: default the
+        first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
+        not."""
         if not (isinstance(run, int) and 0 <= run < campaign.runs):
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
         group, place = divmod(run, campaign.plan.group)
-        leg = campaign.pilot.fly(group, name, watched=place)
+        camera = None if video is None else _Camera(campaign, place)
+        leg = campaign.pilot.fly(group, name, watched=place, see=camera)
+        if camera is not None and video is not None:
+            camera.write(video)
         row = {column: values[place] for column, values in leg_rows(name, group, leg).items()}
         seen = dict(leg.flight.telemetry)
         if "shown" in seen:
@@ -53,6 +87,12 @@ class Replay:
             for n, v in seen.items()
         }
         return cls(run, name, row, leg.flight.time[:m], seen)
+
+    def differs(self, campaign: Campaign) -> list[str]:
+        """Columns of which the campaign's table holds something else: none on a machine that
+        rounds as the one that flew it."""
+        there = {n: v[self.run] for n, v in campaign.columns[self.contender].items()}
+        return [name for name, value in self.row.items() if there.get(name) != value]
 
     def write_csv(self, path: Path) -> None:
         """One line an instant."""
@@ -91,5 +131,3 @@ class Replay:
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.row.items())
 
-
-def film(replay: Replay) -> None: ...

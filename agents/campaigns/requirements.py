@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.flight import SUCCESS
 from rbgym.agents.campaigns.statistics import Sample, least_runs, quantile, share_bounds
 from rbgym.arguments import number
-from rbgym.envs.arguments import keys, named
+from rbgym.envs.arguments import keys
+from rbgym.quaternion import Array
 
 MET, NOT_MET, UNDECIDED = "met", "not met", "undecided"
 _MOST = 10**9  # runs beyond which nobody decides
@@ -81,11 +83,14 @@ class Requirement:
                 f"at a confidence of {self.confidence:g}, got {runs}"
             )
 
+    def missed(self, values: Array) -> NDArray[np.bool_]:
+        """Which of the runs are beyond the limit."""
+        return np.asarray(values > self.limit if self.at_most else values < self.limit)
+
     def judge(self, sample: Sample) -> Verdict:
         """What the runs say of it."""
         sign = 1.0 if self.at_most else -1.0
-        values = sign * sample.values.astype(float)
-        hits = (values <= sign * self.limit).astype(float)
+        values, hits = sign * sample.values, (~self.missed(sample.values)).astype(float)
         n, within = sample.effective(hits), float(hits.mean())
         low, high = share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbgym.agents.campaigns.flight import FIGURES, SUCCESS
+from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs on either side that are compared
@@ -14,57 +14,64 @@ _LEVEL = 1.959963984540054  # of a standard normal number, 95 %
 
 
 class Effect(NamedTuple):
-    """How a figure goes with a draw: the rank correlation, from -1 to 1, and its 95 % interval. Of
-    success it tells failures from successes: 2 P(the draw of a failure is the larger) - 1. sized:
-    whether it is with the distance of the draw from its median, whatever the sign."""
+    """How something goes with a draw, from -1 to 1, and its 95 % interval. of: a figure; success
+    for the runs that fail, or a requirement for those that miss it. sized: whether it is with the
+    distance of the draw from its median, whatever the sign."""
 
     draw: str
-    figure: str
+    of: str
     value: float
     low: float
     high: float
     sized: bool
+    misses: bool
 
     @property
     def name(self) -> str:
         return f"|{self.draw}|" if self.sized else self.draw
 
 
-def effects(columns: Mapping[str, Array], draws: list[str]) -> list[Effect]:
-    """Those of every draw on every figure of a contender, the strongest first: on success where
-    runs fail, by the largest on any figure elsewhere.
+def effects(
+    columns: Mapping[str, Array], draws: list[str], misses: Mapping[str, Array]
+) -> list[Effect]:
+    """Those of every draw on every figure of a contender, and on its misses: (n,) truth values by
+    name. Misses come first, and of each the strongest.
 
-    Of a draw that differs and of its distance from the median, the one that tells more. Spearman's
-    rank correlation, with the interval of Bonett & Wright (2000), Psychometrika 65(1); for failures
-    the rank-biserial correlation of the Mann-Whitney test, with that of Newcombe (2006), Statistics
-    in Medicine 25(4), method 5, in its simpler form by Hanley & McNeil (1982), Radiology 143(1).
+    Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
+    Psychometrika 65(1). What has two values, as a miss or a fault that is there or not, has the
+    rank-biserial correlation 2 P(larger) - 1 of the Mann-Whitney test, which reaches 1 however rare
+    the one value is; its interval is that of Hanley & McNeil (1982), Radiology 143(1). Each is
+    taken of the draw or of its distance from the median, whichever tells more.
     """
-    failed = ~columns[SUCCESS].astype(bool)
-    fails = min(failed.sum(), (~failed).sum()) >= _FEWEST
-    figures = [name for name in FIGURES if name in columns and np.ptp(_ranks(columns[name])) > 0.0]
-    found = []
+    figures = {name: _ranks(columns[name]) for name in FIGURES if name in columns}
+    figures = {name: ranks for name, ranks in figures.items() if np.ptp(ranks) > 0.0}
+    few = {name: missed for name, missed in misses.items() if _can_be_compared(missed)}
+    found = list[Effect]()
     for draw in draws:
         values = columns[draw].astype(float)
-        if len(values) < _FEWEST or np.ptp(values) == 0.0:
+        if np.ptp(values) == 0.0:
             continue
         distance = np.abs(values - np.median(values))
-        sides = [(values, False), *([(distance, True)] if len(np.unique(values)) > 2 else [])]
-        ranked = [(_ranks(side), sized) for side, sized in sides if np.ptp(side) > 0.0]
-        for figure in figures:
-            own = _ranks(columns[figure])
-            r, sized = max(
-                ((float(np.corrcoef(side, own)[0, 1]), sized) for side, sized in ranked),
-                key=lambda one: abs(one[0]),
-            )
-            found.append(Effect(draw, figure, r, *_spearman(r, len(own)), sized))
-        if fails:
-            r, sized = max(
-                ((_rank_biserial(side, failed), sized) for side, sized in ranked),
-                key=lambda one: abs(one[0]),
-            )
-            ends = _biserial(r, int(failed.sum()), int((~failed).sum()))
-            found.append(Effect(draw, SUCCESS, r, *ends, sized))
-    return sorted(found, key=lambda one: (fails and one.figure != SUCCESS, -abs(one.value)))
+        sides = [(False, values), *([(True, distance)] if len(np.unique(values)) > 2 else [])]
+        ranked = [(sized, _ranks(side)) for sized, side in sides if np.ptp(side) > 0.0]
+        found += [_strongest(draw, name, ranked, missed) for name, missed in few.items()]
+        if len(sides) == 2:
+            found += [_strongest(draw, name, ranked, own) for name, own in figures.items()]
+        elif _can_be_compared(there := values == values.max()):
+            whole = ((name, _biserial(ranks, there)) for name, ranks in figures.items())
+            found += [Effect(draw, name, *how, False, False) for name, how in whole]
+    return sorted(found, key=lambda one: (not one.misses, -abs(one.value)))
+
+
+def _can_be_compared(there: Array) -> bool:
+    return min(int(there.sum()), int((~there).sum())) >= _FEWEST
+
+
+def _strongest(draw: str, of: str, ranked: list[tuple[bool, Array]], other: Array) -> Effect:
+    misses = other.dtype == np.bool_
+    measure = _biserial if misses else _spearman
+    found = [Effect(draw, of, *measure(ranks, other), sized, misses) for sized, ranks in ranked]
+    return max(found, key=lambda one: abs(one.value))
 
 
 def _ranks(values: Array) -> Array:
@@ -74,23 +81,19 @@ def _ranks(values: Array) -> Array:
     return np.asarray(rankdata(values.astype(float)))
 
 
-def _rank_biserial(ranks: Array, failed: Array) -> float:
-    """2 U / (m n) - 1 of the Mann-Whitney statistic U."""
-    m = int(failed.sum())
-    above = float(ranks[failed].sum()) - m * (m + 1) / 2.0
-    return 2.0 * above / (m * (len(ranks) - m)) - 1.0
-
-
-def _spearman(r: float, n: int) -> tuple[float, float]:
+def _spearman(ranks: Array, others: Array) -> tuple[float, float, float]:
+    r = float(np.corrcoef(ranks, others)[0, 1])
     z = math.atanh(min(max(r, -1.0 + 1e-15), 1.0 - 1e-15))
-    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(n - 3, 1))
-    return math.tanh(z - wide), math.tanh(z + wide)
+    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(len(ranks) - 3, 1))
+    return r, math.tanh(z - wide), math.tanh(z + wide)
 
 
-def _biserial(r: float, m: int, n: int) -> tuple[float, float]:
-    """Of the area a = (r + 1) / 2 under the curve of m failures and n successes."""
-    a = 0.5 * (r + 1.0)
+def _biserial(ranks: Array, there: Array) -> tuple[float, float, float]:
+    """Of the ranks where something is `there` against those where it is not: 2 a - 1, a = U / (m n)
+    the area under the curve."""
+    m, n = int(there.sum()), int((~there).sum())
+    a = (float(ranks[there].sum()) - 0.5 * m * (m + 1)) / (m * n)
     q, s = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
     variance = (a * (1.0 - a) + (m - 1) * (q - a * a) + (n - 1) * (s - a * a)) / (m * n)
-    wide = 2.0 * _LEVEL * math.sqrt(max(variance, 0.0))
-    return max(r - wide, -1.0), min(r + wide, 1.0)
+    r, wide = 2.0 * a - 1.0, 2.0 * _LEVEL * math.sqrt(max(variance, 0.0))
+    return r, max(r - wide, -1.0), min(r + wide, 1.0)

@@ -17,7 +17,6 @@ import numpy as np
 import rbgym
 from rbgym.agents.campaigns.flight import SUCCESS, figures_of
 from rbgym.agents.campaigns.plan import Leg, Pilot, Plan
-from rbgym.agents.campaigns.requirements import Requirement, Verdict
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.arguments import count
@@ -158,14 +157,6 @@ class Campaign:
     def grouped(self) -> bool:
         """Whether runs of a group share draws."""
         return bool(self.pilot.spread.grouped)
-
-    def judge(self, require: Mapping[str, Any]) -> dict[str, dict[Requirement, Verdict]]:
-        """What the runs of each contender say of each requirement."""
-        wanted = Requirement.read(require, self.figures)
-        return {
-            name: {one: one.judge(self.sample(name, one.figure)) for one in wanted}
-            for name in self.columns
-        }
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
         """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg] of the runs in flight
