@@ -1,9 +1,9 @@
 """Controllers, trained policies, and what makes and judges them.
 
 The rooms, each of which builds on those before it: `controllers` and `policies` play, `judge` tells
-what they are worth, `campaigns` how sure that is of satellites that differ, `train` makes policies, `export` takes them elsewhere, `view` and `commands`
-are for people. A room is imported when it is first used, because some need extras:
-`rbgym.agents.controllers`.
+what they are worth, `campaigns` whether satellites that differ meet requirements with them, `train`
+makes policies, `export` takes them elsewhere, `view` and `commands` are for people. A room is
+imported when it is first used, because some need extras: `rbgym.agents.controllers`.
 """
 
 from importlib import import_module

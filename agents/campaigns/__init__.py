@@ -9,14 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from rbgym.agents.campaigns.budget import contributions
-from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.flight import FIGURES
+from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import Plan
 from rbgym.agents.campaigns.replay import Replay
 from rbgym.agents.campaigns.report import Report
 from rbgym.agents.campaigns.requirements import Requirement
 
-__all__ = ["FIGURES", "Campaign", "Plan", "Replay", "Report", "Requirement", "campaign", "contributions"]
+__all__ = [
+    "FIGURES",
+    "Campaign",
+    "Plan",
+    "Replay",
+    "Report",
+    "Requirement",
+    "campaign",
+    "contributions",
+]
 
 
 def campaign(
@@ -56,4 +65,5 @@ def campaign(
     for one in Requirement.read(require or {}, flown.figures):
         one.check(flown.runs)
     flown.fly(jobs, progress)
-    return Report.of(flown, require or {}, contributions(flown, 0.95, jobs, progress) if with_budget else ())
+    budget = contributions(flown, jobs=jobs, progress=progress) if with_budget else []
+    return Report.of(flown, require or {}, budget)

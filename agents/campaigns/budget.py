@@ -1,5 +1,4 @@
-"""What each source contributes to the figures: the campaign again without it, on the same numbers.
-"""
+"""What each source contributes to the figures: the campaign again without it, same numbers."""
 
 import zlib
 from collections.abc import Iterator

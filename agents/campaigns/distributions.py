@@ -4,7 +4,7 @@ number out, so that the same uniform numbers serve every distribution."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Distribution:
         """The numbers (runs, size) of uniform ones in (0, 1)."""
         from scipy import stats
 
-        if self.values is not None:
+        if self.values is not None and self.weights is not None:
             ends = np.cumsum(self.weights)
             # One number chooses a row of whole vectors.
             chosen = np.searchsorted(ends, (u if self.values.ndim == 1 else u[:, 0]) * ends[-1])
@@ -85,21 +85,51 @@ def _numbers(argument: str, kind: str, value: Any) -> tuple[float, ...]:
     found = tuple(map(number, listed))
     if len(found) != len(names) or not all(map(math.isfinite, found)):
         raise ValueError(f"{argument}: {kind} must have the numbers {names}, got {value!r}")
-    good = {
-        "normal": lambda mean, std: std >= 0.0,
-        "uniform": lambda low, high: low <= high,
-        "log_uniform": lambda low, high: 0.0 < low <= high,
-        "triangular": lambda low, mode, high: low <= mode <= high and low < high,
-    }[kind](*found)
+    good, allowed = _legal(kind, found)
     if not good:
-        allowed = {
-            "normal": "a std that is not negative",
-            "uniform": "low <= high",
-            "log_uniform": "0 < low <= high",
-            "triangular": "low <= mode <= high, and low < high",
-        }[kind]
         raise ValueError(f"{argument}: {kind} must have {allowed}, got {value!r}")
     return found
+
+
+def _legal(kind: str, numbers: tuple[float, ...]) -> tuple[bool, str]:
+    """Whether a distribution may have these, and what it may."""
+    if kind == "normal":
+        return numbers[1] >= 0.0, "a std that is not negative"
+    low, high = numbers[0], numbers[-1]
+    if kind == "triangular":
+        return low <= numbers[1] <= high and low < high, "low <= mode <= high, and low < high"
+    return low <= high and (kind == "uniform" or low > 0.0), (
+        "low <= high" if kind == "uniform" else "0 < low <= high"
+    )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Normal numbers that vary together: mean (n,), and root (n, n), lower triangular, with
+    covariance root @ root.T."""
+
+    mean: Array
+    root: Array
+    factor: ClassVar[bool] = False
+    nominal: ClassVar[float | None] = None
+
+    @classmethod
+    def of(cls, argument: str, mean: Array, matrix: Array) -> "Joint":
+        """ValueError for a matrix that is no covariance."""
+        try:
+            if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+                raise np.linalg.LinAlgError
+            return cls(mean, np.asarray(np.linalg.cholesky(matrix), dtype=np.float64))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
+            ) from None
+
+    def at(self, u: Array) -> Array:
+        """The numbers (runs, n) of uniform ones in (0, 1)."""
+        from scipy.stats import norm
+
+        return np.asarray(self.mean + norm.ppf(u) @ self.root.T)
 
 
 def _table(argument: str, given: Mapping[str, Any]) -> tuple[Array, Array]:

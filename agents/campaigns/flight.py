@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.base import relative
+from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.judge.episodes import Player, shows_target
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.envs.parts.goals import Target
@@ -39,6 +39,8 @@ FIGURES = {
     "violations": "sum of the costs of constraints",
 }
 SUCCESS = "success"
+
+
 @dataclass
 class Flight:
     """What a contender made of a group of runs.
@@ -196,7 +198,7 @@ class Recorder:
             success=self.success,
             ended=self.ended,
             seconds=dt * self.lengths,
-            time=dt * instants[:, 0],
+            time=np.asarray(dt * instants[:, 0], dtype=np.float64),
             angle=seen["angle"],
             telemetry={name: np.stack(one) for name, one in self.telemetry.items()},
         )

@@ -1,18 +1,19 @@
 """A campaign's folder: groups of runs as they are flown, the table of all, and what it says.
 
-    campaign.json              what is flown, see `Plan`
-    groups/000000.parquet      the rows of a group, whole or absent
-    groups/000000.npz          attitude errors over time of the group, as counts
-    runs.parquet, runs.csv     the table, one row a run and contender
+campaign.json              what is flown, see `Plan`
+groups/000000.parquet      the rows of a group, whole or absent
+groups/000000.npz          attitude errors over time of the group, as counts
+runs.parquet, runs.csv     the table, one row a run and contender
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import rbgym
 from rbgym.agents.campaigns.flight import SUCCESS, figures_of
@@ -73,13 +74,17 @@ class Campaign:
         groups = range(-(-self.runs // self.plan.group))
         missing = [one for one in groups if not self._rows(one).exists()]
         work = (joblib.delayed(_fly_group)(self.plan, self.folder, one) for one in missing)
-        done = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
+        try:
+            pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+        except ValueError:  # some backends of others give all results at the end
+            pool = joblib.Parallel(n_jobs=jobs)
+        done = pool(work)
         self._follow(done, len(groups) - len(missing), len(groups), progress)
         self._write(groups)
         return self
 
     def _claim(self, config: dict[str, Any]) -> None:
-        """Write campaign.json; ValueError where it is there and another one. More runs may follow."""
+        """Write campaign.json; ValueError where there is another one. More runs may follow."""
         path = self.folder / "campaign.json"
         if path.exists():
             there = read_json(path)
@@ -189,11 +194,11 @@ def _write_group(path: Path, group: int, legs: Mapping[str, Leg]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    counts = {"time": np.zeros(0)} | {name: _counts(leg) for name, leg in legs.items()}
-    one = next(iter(legs.values())).flight.time
-    counts["time"] = one[:: _stride(len(one))]
+    time = next(iter(legs.values())).flight.time
+    counts: dict[str, Any] = {name: _counts(leg) for name, leg in legs.items()}
+    counts["time"] = time[:: _stride(len(time))]
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **counts)  # type: ignore[arg-type]
+        np.savez_compressed(file, **counts)
     rows = [leg_rows(name, group, leg) for name, leg in legs.items()]
     n, k = len(rows[0]["run"]), len(rows)
     order = np.arange(n * k).reshape(k, n).T.ravel()  # run by run
@@ -222,7 +227,7 @@ def _stride(instants: int) -> int:
     return math.ceil(instants / _INSTANTS)
 
 
-def _counts(leg: Leg) -> Array:
+def _counts(leg: Leg) -> NDArray[np.int64]:
     """How many runs have which attitude error, (instants, bins)."""
     angle = np.degrees(leg.flight.angle[:: _stride(len(leg.flight.angle))])
     found = np.zeros((len(angle), len(_BINS) + 1), dtype=np.int64)

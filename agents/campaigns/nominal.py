@@ -50,16 +50,21 @@ class Place(NamedTuple):
         """Names of the single numbers."""
         return [f"{self.name}.{label}" if label else self.name for label in self.labels]
 
+    @property
+    def default(self) -> Array:
+        """The nominal numbers, 0 where the env draws them."""
+        return np.zeros(len(self.labels)) if self.nominal is None else self.nominal
+
 
 class Nominal:
     """The env of a campaign without a spread. names: of what the spread draws, so that `reset`
     takes those of them that are parameters. places: all that can be drawn, by name."""
 
     def __init__(self, env_id: str, env_kwargs: Mapping[str, Any], names: Iterable[str]) -> None:
-        drawn = {one for name in names for one in PER_LANE if f"{_own(name)}.".startswith(f"{one}.")}
+        owns = {_own(name).partition(".")[0] for name in names}
         given = {name: value for name, value in env_kwargs.items() if name != "info"}  # all is seen
-        if varied := {n: 0.0 for n in PER_LANE if n in drawn and n != "rate_bias"}:
-            given["randomization"] = varied | (given.get("randomization") or {})
+        if zeros := {name: 0.0 for name in PER_LANE if name in owns - {"rate_bias"}}:
+            given["randomization"] = zeros | (given.get("randomization") or {})
         self.env_id, self.env_kwargs = env_id, in_time(env_id, given)
         self.env = self.make(1, {}).unwrapped
         self.tree: dict[str, Any] = self.env.resolved
@@ -115,9 +120,9 @@ class Nominal:
         }
         for name, key in found.items():
             rests = name in setup.actuator.effector.state_keys()
-            nominal = np.full(key.width, key.rest) if rests else None
+            rest = np.full(key.width, key.rest) if rests else None
             labels = _labels((key.width,) if key.width > 1 else ())
-            yield Place(name, START, nominal, labels, key.low, key.high)
+            yield Place(name, START, rest, labels, key.low, key.high)
 
     def _groups(self) -> Iterator[Place]:
         """Numbers of the resolved configuration that arguments of the env set."""

@@ -21,8 +21,11 @@ def write(report: Report, folder: Path) -> list[Path]:
     from rbgym.agents.judge.plots import save
 
     drawn: dict[str, Callable[[Report], Figure]] = {
-        "histograms": histograms, "cumulative": cumulative, "tornado": tornado, "envelope": envelope,
-    }  # fmt: skip
+        "histograms": histograms,
+        "cumulative": cumulative,
+        "tornado": tornado,
+        "envelope": envelope,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.png" for name in drawn]
     for path, draw in zip(paths, drawn.values(), strict=True):

@@ -17,7 +17,7 @@ from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Player
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
-from rbgym.envs.arguments import keys, named
+from rbgym.envs.arguments import named
 from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
 from rbgym.quaternion import Array
@@ -30,9 +30,9 @@ _READ = "observation", "preview"
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign flies. policies: names, or objects with `predict` by name. group: runs that
-    share an env. window [s]. estimator: whether one stands in front of every contender. without: the
-    source that stays nominal."""
+    """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
+    share an env. window [s]. estimator: whether one stands in front of every contender. without:
+    the source that stays nominal."""
 
     env_id: str
     policies: Mapping[str, Any]

@@ -9,7 +9,7 @@ import numpy as np
 from rbgym.agents.campaigns.folder import Campaign, leg_rows
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
-from rbgym.quaternion import Array, multiply, rotate
+from rbgym.quaternion import Array, multiply
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ class Replay:
     size) by name: quaternion and target_quaternion, body to world; estimate, where an estimator or
     a sensor shows an attitude, likewise; error, rotation vector from target to body [rad];
     angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s], wheel_speed
-    [rad/s]; command. What acts in a control period stands at its beginning, nan at the last instant."""
+    [rad/s]; command. What acts in a control period stands at its beginning, nan at the end."""
 
     run: int
     contender: str
@@ -130,4 +130,3 @@ class Replay:
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.row.items())
-

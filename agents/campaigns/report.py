@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rbgym.agents.campaigns.budget import Contribution
-from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.flight import SUCCESS
+from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.requirements import MET, Requirement, Verdict
 from rbgym.agents.campaigns.sensitivity import Effect, effects
 from rbgym.agents.campaigns.statistics import mean_difference, quantile, share_bounds
@@ -83,7 +86,8 @@ class Report:
         columns = ("policy", "figure", *(f"{100 * p:g} %" for p in _QUANTILES))
         print_table(title, columns, self._figure_rows())
         if self.campaign.grouped:
-            print(f"drawn for {plan.group} runs at once: {', '.join(self.campaign.pilot.spread.grouped)}")
+            names = ", ".join(self.campaign.pilot.spread.grouped)
+            print(f"drawn for {plan.group} runs at once: {names}")
         first = next(iter(self.campaign.columns))
         for other, found in self.differences.items():
             rows = [(name, _between(one)) for name, one in found.items()]
@@ -93,11 +97,14 @@ class Report:
             columns = ("draw", "tells misses of", "by", "drives", "correlation")
             print_table(f"what drives {name}", columns, _effect_rows(own))
         self._print_budget()
-        rows = [self._verdict_row(n, k, v) for n, own in self.verdicts.items() for k, v in own.items()]
-        if rows:
-            columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
-                       "runs to decide")  # fmt: skip
-            print_table("requirements", columns, rows)
+        said = [
+            self._verdict_row(n, one, verdict)
+            for n, own in self.verdicts.items()
+            for one, verdict in own.items()
+        ]
+        if said:
+            columns = ("policy", "requirement", "value", "interval", "margin", "shown at")
+            print_table("requirements", (*columns, "verdict", "runs to decide"), said)
 
     def _figure_rows(self) -> Iterable[tuple[str, ...]]:
         for name, own in self.figures.items():
@@ -142,22 +149,20 @@ def _figures(campaign: Campaign, contender: str) -> dict[str, Any]:
     return found
 
 
-def _misses(columns: Mapping[str, Array], wanted: Iterable[Requirement]) -> dict[str, Array]:
+def _misses(
+    columns: Mapping[str, Array], wanted: Iterable[Requirement]
+) -> dict[str, NDArray[np.bool_]]:
     """Runs that fail, and those that miss a requirement."""
-    failed = {SUCCESS: ~columns[SUCCESS].astype(bool)}
-    return failed | {str(one): one.missed(columns[one.figure]) for one in wanted}
+    found = {"failures": ~columns[SUCCESS].astype(np.bool_)}
+    of_figures = (one for one in wanted if one.figure != SUCCESS)
+    return found | {str(one): one.missed(columns[one.figure]) for one in of_figures}
 
 
 def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effect | None]]:
     """Of each draw the strongest effect on misses and on figures; the draws in their order."""
-    draws = list(dict.fromkeys(one.draw for one in found))[:most]
-    return [
-        tuple(
-            next((one for one in found if one.draw == draw and one.misses == misses), None)
-            for misses in (True, False)
-        )
-        for draw in draws
-    ]  # type: ignore[misc]
+    draws = [*dict.fromkeys(one.draw for one in found)][:most]
+    first = {(one.draw, one.misses): one for one in reversed(found)}
+    return [(first.get((draw, True)), first.get((draw, False))) for draw in draws]
 
 
 def _effect_rows(found: list[Effect]) -> Iterable[tuple[str, ...]]:

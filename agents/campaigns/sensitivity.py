@@ -1,10 +1,11 @@
 """Which draws drive the figures and the failures of a campaign."""
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.quaternion import Array
@@ -32,7 +33,7 @@ class Effect(NamedTuple):
 
 
 def effects(
-    columns: Mapping[str, Array], draws: list[str], misses: Mapping[str, Array]
+    columns: Mapping[str, Array], draws: list[str], misses: Mapping[str, NDArray[np.bool_]]
 ) -> list[Effect]:
     """Those of every draw on every figure of a contender, and on its misses: (n,) truth values by
     name. Misses come first, and of each the strongest.
@@ -63,13 +64,13 @@ def effects(
     return sorted(found, key=lambda one: (not one.misses, -abs(one.value)))
 
 
-def _can_be_compared(there: Array) -> bool:
+def _can_be_compared(there: NDArray[np.bool_]) -> bool:
     return min(int(there.sum()), int((~there).sum())) >= _FEWEST
 
 
-def _strongest(draw: str, of: str, ranked: list[tuple[bool, Array]], other: Array) -> Effect:
+def _strongest(draw: str, of: str, ranked: list[tuple[bool, Array]], other: NDArray[Any]) -> Effect:
     misses = other.dtype == np.bool_
-    measure = _biserial if misses else _spearman
+    measure: Callable[..., tuple[float, float, float]] = _biserial if misses else _spearman
     found = [Effect(draw, of, *measure(ranks, other), sized, misses) for sized, ranks in ranked]
     return max(found, key=lambda one: abs(one.value))
 
@@ -88,7 +89,7 @@ def _spearman(ranks: Array, others: Array) -> tuple[float, float, float]:
     return r, math.tanh(z - wide), math.tanh(z + wide)
 
 
-def _biserial(ranks: Array, there: Array) -> tuple[float, float, float]:
+def _biserial(ranks: Array, there: NDArray[np.bool_]) -> tuple[float, float, float]:
     """Of the ranks where something is `there` against those where it is not: 2 a - 1, a = U / (m n)
     the area under the curve."""
     m, n = int(there.sum()), int((~there).sum())
