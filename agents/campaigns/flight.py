@@ -1,16 +1,17 @@
-"""A group of runs as a contender flies them, lane by lane, and the figures of each.
+"""Runs in flight, and the figures of each.
 
-The attitude error e(t) is the rotation vector from the target to the body, in body axes; of a task
-whose goal is an axis it is the one angle. Over the window, the last seconds of a run, by
-ECSS-E-ST-60-10C (2008), section 3.2, each at its worst instant there:
+The attitude error e(t) is the rotation vector from target to body, body axes; of a task whose goal
+is an axis, the one angle. Over the window, the last seconds of a run, each at its worst instant, by
+ECSS-E-ST-60-10C (2008), section 3.2:
 
     APE  absolute performance error   |e(t)|
     RPE  relative performance error   |e(t) - mean of e over the window|
-    AKE  absolute knowledge error     angle between the attitude estimated, or else shown by the
-                                      sensors, and the true one
+    AKE  absolute knowledge error     angle from the true attitude to the one that an estimator
+                                      holds or, without, the sensors show
 """
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,204 +26,136 @@ from rbgym.envs.parts.goals import Target
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, angle_between, conjugate, multiply
 
-# Figures of a run, and what they are; the last word of a name is the unit.
-FIGURES = {
-    "settling_s": "time until the run settled for good, inf where it did not",
-    "ape_deg": "absolute performance error",
-    "rpe_deg": "relative performance error",
-    "rate_error_deg_s": "largest rate error in the window",
-    "ake_deg": "absolute knowledge error",
-    "effort_nms": "integral of the size of the torque",
-    "peak_rate_deg_s": "largest rate",
-    "peak_torque_nm": "largest torque",
-    "peak_wheel_momentum_nms": "largest momentum of a wheel",
-    "violations": "sum of the costs of constraints",
-}
 SUCCESS = "success"
+# Figures of a run; a name ends in its unit. A run that does not settle does so at infinity.
+FIGURES = ("settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
+           "peak_rate_deg_s", "peak_torque_nm", "peak_wheel_momentum_nms", "violations")  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True)
 class Flight:
-    """What a contender made of a group of runs.
+    """What a policy made of n runs.
 
-    figures: (n,) each, of those of `FIGURES` that the task has. ended: why each did. seconds: how
-    long it flew. time: instants [s]; angle: attitude error (instants, n) [rad], nan after the end.
-    telemetry: of the watched run, (instants, size) by name; what acts in a control period has no
-    entry for the last instant.
+    histories: (instants, n, size) by name, nan after the end: relative (attitude from target, w x y
+    z), angle and rate_error to the goal [rad, rad/s], reached, and of the state quaternion,
+    target_quaternion, angular_velocity, perhaps wheel_momentum; of each control period, and so one
+    fewer, command, torque, cost and shown, what attitude relative to the target the policy went by.
+    lengths (n,): control periods flown. ended (n,): why; "success" where it was one.
     """
 
-    figures: dict[str, Array]
-    success: NDArray[np.bool_]
+    histories: dict[str, Array]
+    lengths: NDArray[np.int64]
     ended: NDArray[np.str_]
-    seconds: Array
-    time: Array
-    angle: Array
-    telemetry: dict[str, Array]
+    names: list[str]
+    turns: bool
+    dt: float
+    hold: float
 
+    def figures(self, window: float) -> dict[str, Array]:
+        """Those of `FIGURES` that the task has, (n,) each. window [s]."""
+        seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
+        inside = (steps <= self.lengths) & (steps >= self.lengths - round(window / self.dt))
+        reached = np.nan_to_num(seen["reached"][..., 0], nan=1.0) == 1.0
+        e = rotation_vector(seen["relative"]) if self.turns else seen["angle"]
+        e = np.where(inside[..., np.newaxis], e, 0.0)
+        mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
-class Recorder:
-    """A player's lanes in flight: histories, and what adds up. window [s]: of the errors. watched:
-    the lane whose telemetry is kept; see: called with the env at each of its instants."""
+        def worst(values: Array) -> Array:
+            """Largest in the window."""
+            return np.asarray(np.where(inside[: len(values)], values, 0.0).max(axis=0))
 
-    def __init__(
-        self,
-        player: Player,
-        window: float,
-        watched: int | None = None,
-        see: Callable[[Any], object] | None = None,
-    ) -> None:
-        self.player, self.env = player, player.env.unwrapped
-        self.watched, self.see = watched, see
-        n, self.instants = self.env.num_envs, round(window / float(self.env.dt))
-        self.estimates = isinstance(player.policy, Estimating)
-        self.knows = "ake_deg" in figures_of(player.env, self.estimates)
-        self.running, self.success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-        self.lengths, self.ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
-        self.effort, self.violations = np.zeros(n), np.zeros(n)
-        self.peaks = {name: np.zeros(n) for name in ("rate", "torque", "wheels")}
-        self.histories: dict[str, list[Array]] = {
-            name: [] for name in ("error", "angle", "rate_error", "reached", "knowledge")
+        def peak(name: str) -> Array:
+            """Largest size in the run."""
+            return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))
+
+        found: dict[str, Callable[[], Array]] = {
+            "settling_s": lambda: np.maximum(settling_times(reached, self.dt) - self.hold, 0.0),
+            "ape_deg": lambda: np.degrees(worst(np.linalg.norm(e, axis=-1))),
+            "rpe_deg": lambda: np.degrees(worst(np.linalg.norm(e - mean, axis=-1))),
+            "rate_error_deg_s": lambda: np.degrees(worst(seen["rate_error"][..., 0])),
+            "ake_deg": lambda: np.degrees(
+                worst(angle_between(seen["shown"], seen["relative"][: len(seen["shown"])]))
+            ),
+            "effort_nms": lambda: self.dt * np.nansum(np.linalg.norm(seen["torque"], axis=-1), 0),
+            "peak_rate_deg_s": lambda: np.degrees(peak("angular_velocity")),
+            "peak_torque_nm": lambda: peak("torque"),
+            "peak_wheel_momentum_nms": lambda: np.nanmax(np.abs(seen["wheel_momentum"]), (0, 2)),
+            "violations": lambda: np.nansum(seen["cost"], axis=(0, 2)),
         }
-        self.telemetry: dict[str, list[Array]] = {}
-
-    def fly(self) -> Flight:
-        """Every lane to the end of its episode."""
-        player, now = self.player, self._look()
-        while self.running.any():
-            shown = player.observation
-            actions, _ = player.step()
-            self._know(shown, now["relative"], actions)
-            self.lengths[self.running] += 1
-            self._add_up(np.asarray(player.info["applied_torque"]))
-            now = self._look()
-            done = player.start
-            self._end(done & self.running)
-            if done.any() and self.running.any():
-                player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
-        return self._flight()
-
-    def _look(self) -> dict[str, Array]:
-        """The state now, and in the histories."""
-        state, info = self.env.state, self.player.info
-        target = state["target_quaternion"]
-        state["relative"] = multiply(conjugate(target), state["quaternion"])
-        angle = np.asarray(info["attitude_error"], dtype=np.float64)
-        turns = isinstance(self.env.goal, Target)
-        error = rotation_vector(state["relative"]) if turns else angle[:, np.newaxis]
-        found = {
-            "error": error,
-            "angle": angle,
-            "rate_error": np.asarray(info["rate_error"], dtype=np.float64),
-            "reached": np.asarray(info["is_success"], dtype=np.float64),
-        }
-        for name, values in found.items():
-            mask = self.running.reshape(-1, *(1,) * (values.ndim - 1))
-            self.histories[name].append(np.where(mask, values, np.nan))
-        self._peak("rate", np.linalg.norm(state["angular_velocity"], axis=1))
-        if "wheel_momentum" in state:
-            self._peak("wheels", np.abs(state["wheel_momentum"]).max(axis=1))
-        self._watch({"quaternion": state["quaternion"], "target_quaternion": target})
-        self._watch({"error": error, "angular_velocity": state["angular_velocity"]})
-        self._watch({n: state[n] for n in ("wheel_momentum",) if n in state})
-        if (wheels := self.env.actuator.rotors) is not None:
-            along = state["angular_velocity"] @ wheels.matrix
-            self._watch({"wheel_speed": state["wheel_momentum"] / wheels.inertia - along})
-        if self.see is not None and self.running[self.watched]:
-            self.see(self.player.env)
-        return state
-
-    def _know(self, shown: Any, attitude: Array, actions: Array) -> None:
-        """What the contender took the attitude to be when it acted, against what it was."""
-        memory = self.player.state
-        if self.estimates:
-            shown = memory[0].attitude
-        if self.knows:
-            shown = relative(shown) if isinstance(shown, dict) else shown
-            estimate = np.asarray(shown[:, :4], dtype=np.float64)
-            found = angle_between(estimate, attitude)
-            self.histories["knowledge"].append(np.where(self.running, found, np.nan))
-            self._watch({"shown": estimate})
-        self._watch({"command": np.asarray(actions, dtype=np.float64)})
-
-    def _add_up(self, torque: Array) -> None:
-        """What the last control period cost."""
-        size, info = np.linalg.norm(torque, axis=1), self.player.info
-        self.effort[self.running] += float(self.env.dt) * size[self.running]
-        if "cost" in info:
-            self.violations[self.running] += np.asarray(info["cost"])[self.running]
-        self._peak("torque", size)
-        self._watch({"torque": torque})
-
-    def _peak(self, name: str, values: Array) -> None:
-        peak = self.peaks[name]
-        peak[self.running] = np.maximum(peak, values)[self.running]
-
-    def _watch(self, values: Mapping[str, Array]) -> None:
-        if self.watched is not None and self.running[self.watched]:
-            for name, of_all in values.items():
-                self.telemetry.setdefault(name, []).append(of_all[self.watched])
-
-    def _end(self, ended: NDArray[np.bool_]) -> None:
-        """Lanes whose episode is over."""
-        info = self.player.info
-        self.success[ended] = np.asarray(info["is_success"])[ended]
-        terminated = self.player.terminated
-        self.ended[ended] = np.where(terminated, "terminated", "truncated")[ended]
-        self.ended[ended & self.success] = "success"
-        self.ended[ended & np.asarray(info["integration_failed"])] = "integration failed"
-        self.running &= ~ended
-
-    def _flight(self) -> Flight:
-        seen = {name: np.stack(one) for name, one in self.histories.items() if one}
-        dt = float(self.env.dt)
-        instants = np.arange(len(seen["angle"]))[:, np.newaxis]
-        inside = (instants <= self.lengths) & (instants >= self.lengths - self.instants)
-        reached = (seen["reached"] == 1.0) | np.isnan(seen["reached"])
-        hold = dt * (self.env.task.settled_steps - 1)
-        off, wander = window_errors(seen["error"], inside)
-        known = seen.get("knowledge", np.zeros((len(inside) - 1, 1)))
-        figures = {
-            "settling_s": np.maximum(settling_times(reached, dt) - hold, 0.0),
-            "ape_deg": np.degrees(off),
-            "rpe_deg": np.degrees(wander),
-            "rate_error_deg_s": np.degrees(_largest(seen["rate_error"], inside)),
-            "ake_deg": np.degrees(_largest(known, inside[:-1])),
-            "effort_nms": self.effort,
-            "peak_rate_deg_s": np.degrees(self.peaks["rate"]),
-            "peak_torque_nm": self.peaks["torque"],
-            "peak_wheel_momentum_nms": self.peaks["wheels"],
-            "violations": self.violations,
-        }
-        return Flight(
-            figures={name: figures[name] for name in figures_of(self.player.env, self.estimates)},
-            success=self.success,
-            ended=self.ended,
-            seconds=dt * self.lengths,
-            time=np.asarray(dt * instants[:, 0], dtype=np.float64),
-            angle=seen["angle"],
-            telemetry={name: np.stack(one) for name, one in self.telemetry.items()},
-        )
+        return {name: found[name]() for name in self.names}
 
 
-def figures_of(env: Any, estimator: bool) -> list[str]:
-    """Those of `FIGURES` that the runs of an env have."""
-    base = env.unwrapped
-    parts, tree = base.episodes.setup.parts, base.resolved
-    has = dict.fromkeys(FIGURES, True)
+def figures_of(env: Any, estimator: bool = False) -> list[str]:
+    """Those of `FIGURES` that the runs of an env have, behind an estimator or not."""
+    base, has = env.unwrapped, dict.fromkeys(FIGURES, True)
     has["ape_deg"] = has["rpe_deg"] = bool(base.goal.angle_off)
-    has["ake_deg"] = shows_target(env) and (estimator or bool(parts.sensor.is_noisy()))
+    noisy = estimator or bool(base.episodes.setup.parts.sensor.is_noisy())
+    has["ake_deg"] = shows_target(env) and noisy
     has["peak_wheel_momentum_nms"] = base.actuator.rotors is not None
-    has["violations"] = {*tree["constraints"]} != {"value", "source"}
+    has["violations"] = "source" not in base.resolved["constraints"]
     return [name for name in FIGURES if has[name]]
 
 
-def window_errors(error: Array, inside: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """APE and RPE of each run, (n,): of errors (instants, n, k) [rad], at instants (instants, n)
-    inside the window."""
-    e = np.where(inside[..., np.newaxis], error, 0.0)
-    wander = e - e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
-    return tuple(_largest(np.linalg.norm(x, axis=-1), inside) for x in (e, wander))  # type: ignore
+def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
+    """Every lane to the end of its run. see: called at each instant, with the lanes in flight."""
+    env, n, names = player.env.unwrapped, player.env.num_envs, _names(player)
+    running, lengths = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    ended, seen = np.full(n, "", dtype="<U18"), defaultdict[str, list[Array]](list)
+
+    def keep(**values: Any) -> None:
+        for name, value in values.items():
+            rows = np.asarray(value, dtype=np.float64).reshape(n, -1)
+            seen[name].append(np.where(running[:, np.newaxis], rows, np.nan))
+        if see is not None and "angle" in values:
+            see(len(seen["angle"]) - 1, running)
+
+    keep(**_state(player))
+    while running.any():
+        observation = player.observation
+        actions, _ = player.step()
+        keep(command=actions, torque=player.info["applied_torque"])
+        if "ake_deg" in names:
+            keep(shown=_shown(player, observation))
+        if "violations" in names:
+            keep(cost=player.info["cost"])
+        lengths += running
+        keep(**_state(player))
+        done = player.start & running
+        ended[done] = _reasons(player)[done]
+        running &= ~player.start
+        if player.start.any() and running.any():
+            player.observation, _ = player.env.reset(options={"reset_mask": player.start.copy()})
+    return Flight(
+        {name: np.stack(values) for name, values in seen.items()}, lengths, ended, names,
+        isinstance(env.goal, Target), float(env.dt), float(env.dt * (env.task.settled_steps - 1)),
+    )  # fmt: skip
 
 
-def _largest(values: Array, inside: NDArray[np.bool_]) -> Array:
-    return np.asarray(np.where(inside, values, 0.0).max(axis=0))
+def _names(player: Player) -> list[str]:
+    return figures_of(player.env, isinstance(player.policy, Estimating))
+
+
+def _state(player: Player) -> dict[str, Array]:
+    state, info = player.env.unwrapped.state, player.info
+    names = "quaternion", "target_quaternion", "angular_velocity", "wheel_momentum"
+    return {name: state[name] for name in names if name in state} | {
+        "relative": multiply(conjugate(state["target_quaternion"]), state["quaternion"]),
+        "angle": info["attitude_error"],
+        "rate_error": info["rate_error"],
+        "reached": info["is_success"],
+    }
+
+
+def _shown(player: Player, observation: Any) -> Array:
+    """The attitude relative to the target, as the policy took it to be when it acted."""
+    if isinstance(player.policy, Estimating):
+        return np.asarray(player.state[0].attitude)
+    rows = relative(observation) if isinstance(observation, dict) else observation
+    return np.asarray(rows[:, :4])
+
+
+def _reasons(player: Player) -> NDArray[np.str_]:
+    """Why each lane that has ended did."""
+    info, found = player.info, np.where(player.terminated, "terminated", "truncated")
+    found = np.where(info["is_success"], "success", found)
+    return np.where(info["integration_failed"], "integration failed", found)

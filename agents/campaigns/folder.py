@@ -1,16 +1,16 @@
-"""A campaign's folder: groups of runs as they are flown, the table of all, and what it says.
+"""A campaign's folder: groups of runs as they are flown, and the table of all.
 
 campaign.json              what is flown, see `Plan`
 groups/000000.parquet      the rows of a group, whole or absent
-groups/000000.npz          attitude errors over time of the group, as counts
-runs.parquet, runs.csv     the table, one row a run and contender
+groups/000000.npz          how many of its runs have which attitude error over time
+runs.parquet, runs.csv     one row a run and contender
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +21,28 @@ from rbgym.agents.campaigns.plan import Leg, Pilot, Plan
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.arguments import count
+from rbgym.envs.layers import plain
 from rbgym.quaternion import Array
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-FIRST = ("run", "contender", "seed", "group")
+_FIRST = 4  # columns before those of the draws
 _BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of attitude errors over time
-_INSTANTS = 120  # at most, of which they are kept
+_INSTANTS = 120  # of which those are kept, at most
 
 
 class Campaign:
-    """The runs of a plan in a folder. runs: how many."""
+    """So many runs of a plan, in a folder."""
 
     def __init__(self, plan: Plan, folder: Path, runs: int) -> None:
         self.plan, self.folder, self.runs = plan, Path(folder), count("runs", runs)
+        self.groups = range(-(-self.runs // plan.group))
 
     @classmethod
     def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
         """The campaign of a folder. policies: those that were given as objects, by name. Raises
         ValueError for a folder that holds none."""
-        path = Path(folder) / "campaign.json"
-        if not path.is_file():
-            raise ValueError(f"{str(folder)!r} is no campaign: it has no campaign.json")
-        config = read_json(path)
-        plan = dict(config["plan"])
-        plan["policies"] = {**plan["policies"], **(policies or {})}
-        return cls(Plan(**plan), Path(folder), config["runs"])
+        config = read_json(Path(folder) / "campaign.json")
+        own = {**config["plan"]["policies"], **(policies or {})}
+        return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])
 
     @cached_property
     def pilot(self) -> Pilot:
@@ -58,180 +53,142 @@ class Campaign:
         """Names of the figures that the task has."""
         return figures_of(self.pilot.nominal.env, self.plan.estimator)
 
-    def fly(self, jobs: int | None = None, progress: bool = True) -> "Campaign":
-        """Fly the groups that are not there yet, and write the table.
-
-        jobs: processes, default what `joblib.parallel_config` says, or one. Killed at any moment,
-        it goes on where it was. Raises ValueError for draws that cannot be, and where the folder
-        holds another campaign.
-        """
+    def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
+        """Fly the groups that are not there yet, and write the table. jobs: processes, default what
+        `joblib.parallel_config` says, or one. Killed at any moment, it goes on with what is left.
+        Raises ValueError for draws that cannot be, and where the folder holds another campaign."""
         import joblib
 
-        config = {"rbgym": rbgym.__version__, "plan": self.plan.identity(), "runs": self.runs}
-        self._claim(config | {"digests": self.pilot.digests()})
+        self._claim()
         if self.plan.impossible == "refuse":
             self.pilot.spread.check(self.runs, self.plan.group)
-        groups = range(-(-self.runs // self.plan.group))
-        missing = [one for one in groups if not self._rows(one).exists()]
-        work = (joblib.delayed(_fly_group)(self.plan, self.folder, one) for one in missing)
+        left = [one for one in self.groups if not self._rows(one).exists()]
         try:
             pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-        except ValueError:  # some backends of others give all results at the end
+        except ValueError:  # some backends give all results at the end
             pool = joblib.Parallel(n_jobs=jobs)
-        done = pool(work)
-        self._follow(done, len(groups) - len(missing), len(groups), progress)
-        self._write(groups)
+        work = (joblib.delayed(_fly)(self.plan, one, self._rows(one)) for one in left)
+        self._follow(pool(work), len(left), progress)
+        self._write()
         return self
 
-    def _claim(self, config: dict[str, Any]) -> None:
+    def _claim(self) -> None:
         """Write campaign.json; ValueError where there is another one. More runs may follow."""
-        path = self.folder / "campaign.json"
+        path, told = self.folder / "campaign.json", plain(vars(self.plan))
+        config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": told}
         if path.exists():
             there = read_json(path)
-            was, now = ({**one, **one["plan"], "plan": 0, "runs": 0} for one in (there, config))
-            if changed := [name for name in now if was.get(name) != now[name]]:
-                told = ", ".join(f"{n} {was.get(n)!r} -> {now[n]!r}" for n in changed)
+            was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
+            if changed := [
+                f"{n} {was.get(n)!r} -> {now[n]!r}" for n in now if was.get(n) != now[n]
+            ]:
                 raise ValueError(
-                    f"{str(self.folder)!r} holds another campaign ({told}): choose another folder"
+                    f"{str(self.folder)!r} holds another campaign ({', '.join(changed)}): choose "
+                    "another folder"
                 )
         (self.folder / "groups").mkdir(parents=True, exist_ok=True)
-        write_json(path, config)
+        write_json(path, config | {"runs": self.runs})
 
     def _rows(self, group: int) -> Path:
         return self.folder / "groups" / f"{group:06d}.parquet"
 
-    def _follow(self, done: Iterable[dict[str, float]], before: int, of: int, shown: bool) -> None:
-        """A bar with runs a second and the running success rate of each contender."""
+    def _follow(self, done: Iterable[dict[str, float]], left: int, shown: bool) -> None:
+        """A bar with runs a second and the success rate so far."""
         from tqdm import tqdm
 
-        size, rates, total = self.plan.group, dict[str, float](), 0
-        with tqdm(
-            total=of * size, initial=before * size, unit="run", disable=None if shown else True
-        ) as bar:
-            for found in done:
-                total += 1
-                for name, rate in found.items():
-                    rates[name] = rates.get(name, 0.0) + (rate - rates.get(name, 0.0)) / total
-                bar.set_postfix({name: f"{100 * rate:.1f} %" for name, rate in rates.items()})
+        size, rates = self.plan.group, list[dict[str, float]]()
+        before = (len(self.groups) - left) * size
+        total, hidden = len(self.groups) * size, None if shown else True
+        with tqdm(total=total, initial=before, unit="run", disable=hidden) as bar:
+            for one in done:
+                rates.append(one)
+                means = {name: np.mean([rate[name] for rate in rates]) for name in one}
+                bar.set_postfix({name: f"{100 * mean:.1f} %" for name, mean in means.items()})
                 bar.update(size)
 
-    def _write(self, groups: Iterable[int]) -> None:
-        """The table as Parquet and CSV."""
+    def _write(self) -> None:
         import pyarrow as pa
         from pyarrow import compute, csv, parquet
 
-        table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in groups])
+        table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
         table = table.filter(compute.less(table["run"], self.runs))
-        with replacing(self.folder / "runs.parquet") as path:
-            parquet.write_table(table, path)
-        with replacing(self.folder / "runs.csv") as path:
-            csv.write_csv(table, path)
-
-    def table(self) -> "pa.Table":
-        """One row a run and contender. ValueError where the campaign is not flown to its end."""
-        from pyarrow import parquet
-
-        path = self.folder / "runs.parquet"
-        if not path.is_file():
-            raise ValueError(f"{str(self.folder)!r} is not flown to its end: fly it again")
-        return parquet.read_table(path)
+        for name, write in (("runs.parquet", parquet.write_table), ("runs.csv", csv.write_csv)):
+            with replacing(self.folder / name) as path:
+                write(table, path)
 
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
-        """The table's columns, of each contender, in the order of the runs."""
-        table = self.table()
-        names = table["contender"].to_numpy(zero_copy_only=False)
+        """The table by contender and column, in the order of the runs."""
+        from pyarrow import parquet
+
+        table = parquet.read_table(self.folder / "runs.parquet")
         found = {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
+        names = found["contender"]
         return {
-            str(one): {name: values[names == one] for name, values in found.items()}
+            one: {name: values[names == one] for name, values in found.items()}
             for one in dict.fromkeys(names)
         }
 
     @property
-    def draws(self) -> list[str]:
-        """Names of the columns that hold what was drawn."""
+    def draws(self) -> dict[str, int]:
+        """The columns that hold what was drawn, and how many of each are independent."""
         names = [*next(iter(self.columns.values()))]
-        return names[len(FIRST) : names.index(SUCCESS)]
+        shared = {
+            place.columns[k] for one in self.pilot.spread.sources if one.per_group
+            for place, k in one.numbers
+        }  # fmt: skip
+        drawn = names[_FIRST : names.index(SUCCESS)]
+        return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
     def sample(self, contender: str, figure: str) -> Sample:
         """A figure of each run."""
-        own = self.columns[contender]
-        return Sample(own[figure].astype(float), own["group"] if self.grouped else None)
-
-    @property
-    def grouped(self) -> bool:
-        """Whether runs of a group share draws."""
-        return bool(self.pilot.spread.grouped)
+        own, grouped = self.columns[contender], self.pilot.spread.grouped
+        return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
-        """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg] of the runs in flight
-        then, to 5 %; from counts that groups leave behind, those of whole groups."""
-        counts, time = np.zeros(()), np.zeros(0)
-        for group in range(-(-self.runs // self.plan.group)):
+        """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg] of the runs that are
+        in flight then, to 5 %; of whole groups, which leave counts behind."""
+        counts: Any = 0
+        for group in self.groups:
             with np.load(self._rows(group).with_suffix(".npz")) as found:
                 counts, time = counts + found[contender], found["time"]
         below = np.cumsum(counts, axis=1)
         wanted = np.asarray([*quantiles])[:, np.newaxis] * below[:, -1]
-        place = (below[np.newaxis] < wanted[..., np.newaxis]).sum(axis=-1)
-        return time, _BINS[np.minimum(place, len(_BINS) - 1)]
+        places = (below < wanted[..., np.newaxis]).sum(axis=-1)
+        return time, _BINS[np.minimum(places, len(_BINS) - 1)]
 
 
-_pilots: dict[str, Pilot] = {}  # the last of this process
+_last: list[Pilot] = []  # of this process
 
 
-def _fly_group(plan: Plan, folder: Path, group: int) -> dict[str, float]:
+def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     """Fly and write a group; the success rate of each contender."""
-    if "last" not in _pilots or _pilots["last"].plan != plan:
-        _pilots["last"] = Pilot(plan)
-    pilot = _pilots["last"]
-    legs = {name: pilot.fly(group, name) for name in plan.policies}
-    _write_group(folder / "groups" / f"{group:06d}.parquet", group, legs)
-    return {name: float(leg.flight.success.mean()) for name, leg in legs.items()}
+    from pyarrow import Table, parquet
 
-
-def _write_group(path: Path, group: int, legs: Mapping[str, Leg]) -> None:
-    """The rows of a group, written last: they say that it is flown."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    time = next(iter(legs.values())).flight.time
-    counts: dict[str, Any] = {name: _counts(leg) for name, leg in legs.items()}
-    counts["time"] = time[:: _stride(len(time))]
+    if not _last or _last[0].plan != plan:
+        _last[:] = [Pilot(plan)]
+    legs = {name: _last[0].fly(group, name) for name in plan.policies}
+    steps = int(_last[0].nominal.setup.limit) + 1
+    counts: dict[str, Any] = {name: _counts(leg, steps) for name, leg in legs.items()}
+    counts["time"] = _last[0].nominal.setup.dt * np.arange(0, steps, _stride(steps))
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **counts)
-    rows = [leg_rows(name, group, leg) for name, leg in legs.items()]
-    n, k = len(rows[0]["run"]), len(rows)
-    order = np.arange(n * k).reshape(k, n).T.ravel()  # run by run
-    table = {name: np.concatenate([one[name] for one in rows])[order] for name in rows[0]}
-    with replacing(path) as temporary:
-        parquet.write_table(pa.table(table), temporary)
+    rows = [leg.rows(name, plan.window) for name, leg in legs.items()]
+    by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
+    table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
+    with replacing(path) as temporary:  # last: it says that the group is flown
+        parquet.write_table(Table.from_pydict(table), temporary)
+    return {name: float(one[SUCCESS].mean()) for name, one in zip(legs, rows, strict=True)}
 
 
-def leg_rows(name: str, group: int, leg: Leg) -> dict[str, Any]:
-    """The columns of the table, of the runs of a group as one contender flew them."""
-    n, flight = len(leg.seeds), leg.flight
-    return {
-        "run": np.array(leg.runs, dtype=np.int64),
-        "contender": np.array([name] * n),
-        "seed": np.array(leg.seeds, dtype=np.int64),
-        "group": np.full(n, group, dtype=np.int64),
-        **leg.columns,
-        SUCCESS: flight.success,
-        **flight.figures,
-        "seconds": flight.seconds,
-        "ended": flight.ended,
-    }
+def _stride(steps: int) -> int:
+    return math.ceil(steps / _INSTANTS)
 
 
-def _stride(instants: int) -> int:
-    return math.ceil(instants / _INSTANTS)
-
-
-def _counts(leg: Leg) -> NDArray[np.int64]:
+def _counts(leg: Leg, steps: int) -> NDArray[np.int64]:
     """How many runs have which attitude error, (instants, bins)."""
-    angle = np.degrees(leg.flight.angle[:: _stride(len(leg.flight.angle))])
-    found = np.zeros((len(angle), len(_BINS) + 1), dtype=np.int64)
-    for row, values in zip(found, angle, strict=True):
-        bins = np.searchsorted(_BINS, values[np.isfinite(values)])
-        row += np.bincount(bins, minlength=len(_BINS) + 1)
-    return found
+    angle = np.full((steps, len(leg.runs)), np.nan)
+    angle[: len(leg.flight.histories["angle"])] = leg.flight.histories["angle"][..., 0]
+    rows = np.degrees(angle[:: _stride(steps)])
+    bins = [np.searchsorted(_BINS, row[np.isfinite(row)]) for row in rows]
+    return np.array([np.bincount(one, minlength=len(_BINS) + 1) for one in bins])

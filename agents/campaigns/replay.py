@@ -1,12 +1,14 @@
 """One run of a campaign flown again, with all that can be told of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rbgym.agents.campaigns.folder import Campaign, leg_rows
+from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
 from rbgym.quaternion import Array, multiply
@@ -14,45 +16,19 @@ from rbgym.quaternion import Array, multiply
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_AXES = {3: "xyz", 4: "wxyz"}
-_QUATERNIONS = ("quaternion", "target_quaternion", "estimate")
-
-
-class _Camera:
-    """Pictures of one lane, in flight."""
-
-    def __init__(self, campaign: Campaign, lane: int, size: int = 360) -> None:
-        from rbgym.agents.judge.videos import Timing
-        from rbgym.envs.rendering.instant import Trail
-        from rbgym.envs.rendering.painter import Painter
-
-        env = campaign.pilot.nominal.env
-        self.lane, self.trail, self.painter = lane, Trail(), Painter((size, size))
-        self.timing = Timing.of(float(env.dt), int(env.episodes.setup.limit))
-        self.instants, self.frames = 0, list[Any]()
-
-    def __call__(self, env: Any) -> None:
-        from rbgym.envs.rendering import scene_of
-
-        scene = scene_of(env, self.lane, self.trail)
-        if self.instants % self.timing.stride == 0:
-            self.frames.append(self.painter.paint(scene))
-        self.instants += 1
-
-    def write(self, path: Path) -> None:
-        from rbgym.agents.judge import videos
-
-        with replacing(path) as temporary:
-            videos.write(temporary, self.frames, self.timing.rate, kind=path.suffix)
+_UNTOLD = "angle", "rate_error", "reached", "cost", "shown", "relative"
+_AXES = {"quaternion": "wxyz", "target_quaternion": "wxyz", "estimate": "wxyz",
+         "angular_velocity": "xyz", "torque": "xyz"}  # fmt: skip
+_SIZE = 360  # pixels of a film
 
 
 @dataclass(frozen=True)
 class Replay:
     """A run again. row: its row of the table, by column. time: instants [s], (m,). telemetry: (m,
-    size) by name: quaternion and target_quaternion, body to world; estimate, where an estimator or
-    a sensor shows an attitude, likewise; error, rotation vector from target to body [rad];
-    angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s], wheel_speed
-    [rad/s]; command. What acts in a control period stands at its beginning, nan at the end."""
+    size) by name: quaternion, target_quaternion, body to world, and estimate likewise, of an
+    estimator or as the sensors show it; angular_velocity [rad/s] and torque [N m], body axes;
+    wheel_momentum [N m s]; attitude_error [rad]; command. What acts in a control period stands at
+    its beginning, nan at the end."""
 
     run: int
     contender: str
@@ -64,69 +40,99 @@ class Replay:
     def of(
         cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
     ) -> "Replay":
-        """Fly the run's group again, as the campaign did, to the last bit. contender: default the
+        """Fly the run's group again as the campaign did, to the last bit. contender: default the
         first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
         not."""
-        if not (isinstance(run, int) and 0 <= run < campaign.runs):
+        if not 0 <= run < campaign.runs:
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
-        group, place = divmod(run, campaign.plan.group)
-        camera = None if video is None else _Camera(campaign, place)
-        leg = campaign.pilot.fly(group, name, watched=place, see=camera)
-        if camera is not None and video is not None:
-            camera.write(video)
-        row = {column: values[place] for column, values in leg_rows(name, group, leg).items()}
-        seen = dict(leg.flight.telemetry)
+        group, lane = divmod(run, campaign.plan.group)
+        frames = list[Any]()
+        filming = None if video is None else _camera(campaign, lane, frames)
+        leg = campaign.pilot.fly(group, name, filming)
+        if video is not None:
+            _write_film(video, campaign, frames)
+        seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
+        told = {n: values[:m, lane] for n, values in seen.items() if n not in _UNTOLD}
+        told["attitude_error"] = seen["angle"][:m, lane]
         if "shown" in seen:
-            target = seen["target_quaternion"][: len(seen["shown"])]
-            seen["estimate"] = multiply(target, seen.pop("shown"))
-        m = len(seen["quaternion"])
-        seen = {
-            n: np.concatenate([v, np.full((m - len(v), v.shape[1]), np.nan)])
-            for n, v in seen.items()
-        }
-        return cls(run, name, row, leg.flight.time[:m], seen)
+            shown = seen["shown"][:m, lane]
+            told["estimate"] = multiply(told["target_quaternion"][: len(shown)], shown)
+        for n, values in told.items():
+            told[n] = np.full((m, values.shape[1]), np.nan)
+            told[n][: len(values)] = values
+        row = {n: values[lane] for n, values in leg.rows(name, campaign.plan.window).items()}
+        return cls(run, name, row, leg.flight.dt * np.arange(m), told)
 
     def differs(self, campaign: Campaign) -> list[str]:
-        """Columns of which the campaign's table holds something else: none on a machine that
-        rounds as the one that flew it."""
-        there = {n: v[self.run] for n, v in campaign.columns[self.contender].items()}
-        return [name for name, value in self.row.items() if there.get(name) != value]
+        """Columns of which the table holds something else: none on a machine that rounds as the one
+        that flew it."""
+        there = campaign.columns[self.contender]
+        return [name for name, value in self.row.items() if there[name][self.run] != value]
 
     def write_csv(self, path: Path) -> None:
         """One line an instant."""
-        import pyarrow as pa
-        from pyarrow import csv
+        from pyarrow import Table, csv
 
         table = {"time": self.time}
         for name, values in self.telemetry.items():
-            size = values.shape[1]
-            of_body = name in ("error", "angular_velocity", "torque", *_QUATERNIONS)
-            labels = _AXES[size] if of_body and size in _AXES else map(str, range(size))
+            labels = _AXES.get(name, range(values.shape[1]))
             table |= dict(zip([f"{name}.{one}" for one in labels], values.T, strict=True))
         with replacing(path) as temporary:
-            csv.write_csv(pa.table(table), temporary)
+            csv.write_csv(Table.from_pydict(table), temporary)
 
     def figure(self) -> "Figure":
-        """Error, rates, momenta or torque, and commands over time."""
+        """Attitude error, rates, momenta of wheels, torque and commands over time."""
         from rbgym.plot import style
 
-        seen, rows = self.telemetry, list[tuple[str, Array]]()
-        rows.append(("error [deg]", np.degrees(seen["error"])))
-        rows.append(("rates [deg/s]", np.degrees(seen["angular_velocity"])))
-        if "wheel_momentum" in seen:
-            rows.append(("wheels [N m s]", seen["wheel_momentum"]))
-        rows += [("torque [N m]", seen["torque"]), ("command", seen["command"])]
+        labels = {"attitude_error": "error [deg]", "angular_velocity": "rates [deg/s]",
+                  "wheel_momentum": "wheels [N m s]", "torque": "torque [N m]",
+                  "command": "commands"}  # fmt: skip
+        shown = [name for name in labels if name in self.telemetry]
         with style.context():
             title = f"run {self.run}, {self.contender}: {self.row['ended']}"
-            figure = style.picture(7.0, 1.5 * len(rows), title)
-            for ax, (label, values) in zip(figure.subplots(len(rows), 1, sharex=True), rows):  # noqa: B905
+            figure = style.picture(7.0, 1.5 * len(shown), title)
+            axes = style.rows(figure, len(shown))
+            for ax, name in zip(axes, shown, strict=True):
+                values = self.telemetry[name]
+                values = np.degrees(values) if "deg" in labels[name] else values
                 for k, line in enumerate(values.T):
-                    ax.plot(self.time, line, label=f"{k + 1}", **style.line(k))
-                ax.set_ylabel(label)
-            ax.set_xlabel("time [s]")
+                    ax.plot(self.time, line, label=_AXES.get(name, "1234")[k % 4], **style.line(k))
+                ax.set_ylabel(labels[name])
+                ax.legend()
+            axes[-1].set_xlabel("time [s]")
         return figure
 
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self.row.items())
+
+def _camera(campaign: Campaign, lane: int, frames: list[Any]) -> Callable[[Any], Any]:
+    """Takes pictures of a lane of an env in flight."""
+    from rbgym.envs.rendering import scene_of
+    from rbgym.envs.rendering.instant import Trail
+    from rbgym.envs.rendering.painter import Painter
+
+    painter, trail, stride = Painter((_SIZE, _SIZE)), Trail(), _timing(campaign).stride
+
+    def watching(env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+        def see(instant: int, running: NDArray[np.bool_]) -> None:
+            if running[lane]:
+                scene = scene_of(env, lane, trail)
+                frames.extend([painter.paint(scene)] if instant % stride == 0 else [])
+
+        return see
+
+    return watching
+
+
+def _timing(campaign: Campaign) -> Any:
+    from rbgym.agents.judge.videos import Timing
+
+    setup = campaign.pilot.nominal.setup
+    return Timing.of(setup.dt, int(setup.limit))
+
+
+def _write_film(path: Path, campaign: Campaign, frames: list[Any]) -> None:
+    from rbgym.agents.judge.videos import write
+
+    with replacing(path) as temporary:
+        write(temporary, frames, _timing(campaign).rate, kind=path.suffix)

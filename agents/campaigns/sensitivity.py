@@ -1,11 +1,12 @@
 """Which draws drive the figures and the failures of a campaign."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.quaternion import Array
@@ -15,9 +16,9 @@ _LEVEL = 1.959963984540054  # of a standard normal number, 95 %
 
 
 class Effect(NamedTuple):
-    """How something goes with a draw, from -1 to 1, and its 95 % interval. of: a figure; success
-    for the runs that fail, or a requirement for those that miss it. sized: whether it is with the
-    distance of the draw from its median, whatever the sign."""
+    """How a figure, or whether a run misses something, goes with a draw, from -1 to 1, and the 95 %
+    interval. sized: whether it is with the distance of the draw from its median, whatever the sign.
+    """
 
     draw: str
     of: str
@@ -33,68 +34,67 @@ class Effect(NamedTuple):
 
 
 def effects(
-    columns: Mapping[str, Array], draws: list[str], misses: Mapping[str, NDArray[np.bool_]]
+    columns: Mapping[str, Array],
+    draws: Mapping[str, int],
+    misses: Mapping[str, NDArray[np.bool_]],
 ) -> list[Effect]:
-    """Those of every draw on every figure of a contender, and on its misses: (n,) truth values by
-    name. Misses come first, and of each the strongest.
+    """Those of every draw on every figure of a contender and on its misses, (n,) by name. Misses
+    come first, and of each the strongest. draws: how many of each are independent: runs, or groups.
 
     Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
-    Psychometrika 65(1). What has two values, as a miss or a fault that is there or not, has the
+    Psychometrika 65(1). What has two values, as a miss, or a fault that is there or not, has the
     rank-biserial correlation 2 P(larger) - 1 of the Mann-Whitney test, which reaches 1 however rare
     the one value is; its interval is that of Hanley & McNeil (1982), Radiology 143(1). Each is
     taken of the draw or of its distance from the median, whichever tells more.
     """
-    figures = {name: _ranks(columns[name]) for name in FIGURES if name in columns}
-    figures = {name: ranks for name, ranks in figures.items() if np.ptp(ranks) > 0.0}
-    few = {name: missed for name, missed in misses.items() if _can_be_compared(missed)}
+    figures = {n: rankdata(columns[n].astype(float)) for n in FIGURES if n in columns}
     found = list[Effect]()
-    for draw in draws:
+    for draw, n in draws.items():
         values = columns[draw].astype(float)
-        if np.ptp(values) == 0.0:
-            continue
-        distance = np.abs(values - np.median(values))
-        sides = [(False, values), *([(True, distance)] if len(np.unique(values)) > 2 else [])]
-        ranked = [(sized, _ranks(side)) for sized, side in sides if np.ptp(side) > 0.0]
-        found += [_strongest(draw, name, ranked, missed) for name, missed in few.items()]
-        if len(sides) == 2:
-            found += [_strongest(draw, name, ranked, own) for name, own in figures.items()]
-        elif _can_be_compared(there := values == values.max()):
-            whole = ((name, _biserial(ranks, there)) for name, ranks in figures.items())
-            found += [Effect(draw, name, *how, False, False) for name, how in whole]
+        sides = {False: values, True: np.abs(values - np.median(values))}
+        if two := len(np.unique(values)) <= 2:
+            del sides[True]
+        for of, other in {**figures, **misses}.items():
+            missed = of in misses
+            tries = []
+            for sized, side in sides.items():
+                if missed:
+                    how = rank_biserial(rankdata(side), other, n)
+                elif two:
+                    how = rank_biserial(other, side == side.max(), n)
+                else:
+                    how = rank_correlation(rankdata(side), other, n)
+                tries.append(Effect(draw, of, *how, sized, missed))
+            best = max(tries, key=lambda one: abs(one.value))
+            found += [best] if math.isfinite(best.value) else []
     return sorted(found, key=lambda one: (not one.misses, -abs(one.value)))
 
 
-def _can_be_compared(there: NDArray[np.bool_]) -> bool:
-    return min(int(there.sum()), int((~there).sum())) >= _FEWEST
+def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effect | None]]:
+    """Of each draw the strongest effect on misses and on figures; the draws in their order."""
+    draws = [*dict.fromkeys(one.draw for one in found)][:most]
+    first = {(one.draw, one.misses): one for one in reversed(found)}
+    return [(first.get((draw, True)), first.get((draw, False))) for draw in draws]
 
 
-def _strongest(draw: str, of: str, ranked: list[tuple[bool, Array]], other: NDArray[Any]) -> Effect:
-    misses = other.dtype == np.bool_
-    measure: Callable[..., tuple[float, float, float]] = _biserial if misses else _spearman
-    found = [Effect(draw, of, *measure(ranks, other), sized, misses) for sized, ranks in ranked]
-    return max(found, key=lambda one: abs(one.value))
-
-
-def _ranks(values: Array) -> Array:
-    """Mean ranks; what never happened, which is infinite, comes last."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(values.astype(float)))
-
-
-def _spearman(ranks: Array, others: Array) -> tuple[float, float, float]:
+def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
+    """Spearman's, and its interval; nan where either does not differ."""
+    if np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
+        return math.nan, math.nan, math.nan
     r = float(np.corrcoef(ranks, others)[0, 1])
     z = math.atanh(min(max(r, -1.0 + 1e-15), 1.0 - 1e-15))
-    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(len(ranks) - 3, 1))
+    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(n - 3, 1))
     return r, math.tanh(z - wide), math.tanh(z + wide)
 
 
-def _biserial(ranks: Array, there: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Of the ranks where something is `there` against those where it is not: 2 a - 1, a = U / (m n)
-    the area under the curve."""
-    m, n = int(there.sum()), int((~there).sum())
-    a = (float(ranks[there].sum()) - 0.5 * m * (m + 1)) / (m * n)
-    q, s = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
-    variance = (a * (1.0 - a) + (m - 1) * (q - a * a) + (n - 1) * (s - a * a)) / (m * n)
-    r, wide = 2.0 * a - 1.0, 2.0 * _LEVEL * math.sqrt(max(variance, 0.0))
+def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int) -> tuple[float, float, float]:
+    """Of ranks where something is `there` against those where it is not: 2 a - 1, where a is the
+    area under the curve, and its interval; nan for fewer than five of either."""
+    i, k = int(there.sum()), int((~there).sum())
+    if min(i, k) < _FEWEST or np.ptp(ranks) == 0.0:
+        return math.nan, math.nan, math.nan
+    a = (float(ranks[there].sum()) - 0.5 * i * (i + 1)) / (i * k)
+    p, q = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
+    variance = (a * (1.0 - a) + (i - 1) * (p - a * a) + (k - 1) * (q - a * a)) / (i * k)
+    r, wide = 2.0 * a - 1.0, 2.0 * _LEVEL * math.sqrt(max(variance, 0.0) * len(ranks) / n)
     return r, max(r - wide, -1.0), min(r + wide, 1.0)

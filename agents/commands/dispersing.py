@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
-from rbgym.agents.terminal import print_json
+from rbgym.agents.terminal import print_json, print_table
 from rbgym.registration import ENVIRONMENTS
 
 _FILE: Any = {"exists": True, "dir_okay": False, "metavar": "FILE"}
@@ -133,11 +133,10 @@ def _replay(
     stem.parent.mkdir(exist_ok=True)
     found.write_csv(stem.with_suffix(".csv"))
     plots.save(found.figure(), stem.with_suffix(".png"))
+    row = {name: getattr(value, "item", lambda v=value: v)() for name, value in found.row.items()}
     if as_json:
-        print_json({name: getattr(value, "item", lambda v=value: v)()
-                    for name, value in found.row.items()})  # fmt: skip
+        print_json(row)
     else:
-        typer.echo(str(found))
-        typer.echo(f"{stem}.csv, {stem}.png")
+        print_table(f"{stem}.csv, .png", ("column", "value"), [(n, str(v)) for n, v in row.items()])
     if differing := found.differs(campaign):
         typer.echo(f"not as it was flown: {', '.join(differing)}", err=True)
