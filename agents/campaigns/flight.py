@@ -28,8 +28,10 @@ from rbgym.quaternion import Array, angle_between, conjugate, multiply
 
 SUCCESS = "success"
 # Figures of a run; a name ends in its unit. A run that does not settle does so at infinity.
-FIGURES = ("settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
-           "peak_rate_deg_s", "peak_torque_nm", "peak_wheel_momentum_nms", "violations")  # fmt: skip
+FIGURES = (
+    "settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
+    "peak_rate_deg_s", "peak_torque_nm", "peak_wheel_momentum_nms", "violations",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

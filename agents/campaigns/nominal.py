@@ -20,7 +20,6 @@ from rbgym.envs import actuators
 from rbgym.envs.layers import OF_BODY
 from rbgym.envs.orbit import places_of
 from rbgym.envs.parts import parameters
-from rbgym.envs.parts.sensors import Failing
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
 
 # How a number is set: by a reset's `parameters` or `state`, or by arguments of the env.
@@ -145,7 +144,7 @@ class Nominal:
             ]
         if part == "sensor":
             sensor = before or self.setup.parts.sensor
-            sensor = sensor.sensor if isinstance(sensor, Failing) else sensor
+            sensor = getattr(sensor, "sensor", sensor)  # within one that may fail
             return sensor._replace(**{keys[0]: tuple(value) if isinstance(value, list) else value})
         own = before or self.env_kwargs.get(part)
         if part == "body":

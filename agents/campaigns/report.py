@@ -115,7 +115,7 @@ def _rate(campaign: Campaign, contender: str) -> Interval:
 
 def _row(name: str, one: Requirement, said: Verdict) -> tuple[str, ...]:
     return (name, str(one), f"{said.value:.4g}", f"{said.low:.4g} to {said.high:.4g}",
-            f"{said.margin:+.3g}", f"{100 * said.shown:.4g} %", said.verdict,
+            f"{said.margin:+.3g}", f"{100 * said.shown:.2f} %", said.verdict,
             "-" if said.decides is None else f"{said.decides}")  # fmt: skip
 
 

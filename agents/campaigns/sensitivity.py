@@ -32,14 +32,21 @@ class Effect(NamedTuple):
     def name(self) -> str:
         return f"|{self.draw}|" if self.sized else self.draw
 
+    @property
+    def strength(self) -> tuple[float, float]:
+        """How far the interval is from 0, then the value."""
+        sure = min(abs(self.low), abs(self.high)) if self.low * self.high > 0.0 else 0.0
+        return sure, abs(self.value)
+
 
 def effects(
     columns: Mapping[str, Array],
     draws: Mapping[str, int],
     misses: Mapping[str, NDArray[np.bool_]],
 ) -> list[Effect]:
-    """Those of every draw on every figure of a contender and on its misses, (n,) by name. Misses
-    come first, and of each the strongest. draws: how many of each are independent: runs, or groups.
+    """Those of every draw on every figure of a contender and on its misses, (n,) by name; those on
+    misses first, and of each the surest, whose intervals are the farthest from 0. draws: how many
+    of each are independent: runs, or groups.
 
     Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
     Psychometrika 65(1). What has two values, as a miss, or a fault that is there or not, has the
@@ -67,7 +74,7 @@ def effects(
                 tries.append(Effect(draw, of, *how, sized, missed))
             best = max(tries, key=lambda one: abs(one.value))
             found += [best] if math.isfinite(best.value) else []
-    return sorted(found, key=lambda one: (not one.misses, -abs(one.value)))
+    return sorted(found, key=lambda one: (one.misses, one.strength), reverse=True)
 
 
 def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effect | None]]:

@@ -12,8 +12,6 @@ from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.terminal import print_json, print_table
 from rbgym.registration import ENVIRONMENTS
 
-_FILE: Any = {"exists": True, "dir_okay": False, "metavar": "FILE"}
-
 
 @command(
     JUDGE,
@@ -32,8 +30,10 @@ def campaign(
     ],
     policy: options.Policies = None,
     runs: Annotated[int, Option(help="Runs of each policy.", min=1)] = 1000,
-    spread: Annotated[Path | None, Option(help="YAML: distributions by name.", **_FILE)] = None,
-    require: Annotated[Path | None, Option(help="YAML: limits by figure.", **_FILE)] = None,
+    spread: Annotated[
+        Path | None, Option(help="YAML: distributions by name.", metavar="FILE")
+    ] = None,
+    require: Annotated[Path | None, Option(help="YAML: limits by figure.", metavar="FILE")] = None,
     out: Annotated[
         Path | None,
         Option(help="Folder of the campaign.", metavar="DIR", callback=options.folder_to_make),
@@ -108,6 +108,8 @@ def _read(option: str, path: Path | None) -> Mapping[str, Any]:
         return {}
     from rbgym.agents.train.presets import read_yaml
 
+    if not path.is_file():  # a device may have no end
+        raise ValueError(f"{option} must be a file, got {str(path)!r}")
     try:
         found = read_yaml(path.read_text("utf-8"))
     except ValueError as error:
