@@ -118,10 +118,14 @@ class Campaign:
 
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
-        """The table by contender and column, in the order of the runs."""
+        """The table by contender and column, in the order of the runs. ValueError where some are
+        left to fly."""
         from pyarrow import parquet
 
-        table = parquet.read_table(self.folder / "runs.parquet")
+        path = self.folder / "runs.parquet"
+        table = parquet.read_table(path) if path.exists() else None
+        if table is None or len(table) != self.runs * len(self.plan.policies):
+            raise ValueError(f"{str(self.folder)!r} has runs that are left to fly: fly it again")
         found = {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
         names = found["contender"]
         return {
@@ -158,27 +162,25 @@ class Campaign:
         return time, _BINS[np.minimum(places, len(_BINS) - 1)]
 
 
-_last: list[Pilot] = []  # of this process
-
-
 def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     """Fly and write a group; the success rate of each contender."""
     from pyarrow import Table, parquet
 
-    if not _last or _last[0].plan != plan:
-        _last[:] = [Pilot(plan)]
-    legs = {name: _last[0].fly(group, name) for name in plan.policies}
-    steps = int(_last[0].nominal.setup.limit) + 1
-    counts: dict[str, Any] = {name: _counts(leg, steps) for name, leg in legs.items()}
-    counts["time"] = _last[0].nominal.setup.dt * np.arange(0, steps, _stride(steps))
+    pilot = Pilot(plan)
+    setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
+    steps = int(setup.limit) + 1
+    for name in plan.policies:
+        leg = pilot.fly(group, name)
+        rows.append(leg.rows(name, plan.window))
+        counts[name] = _counts(leg, steps)
+    counts["time"] = setup.dt * np.arange(0, steps, _stride(steps))
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **counts)
-    rows = [leg.rows(name, plan.window) for name, leg in legs.items()]
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
     with replacing(path) as temporary:  # last: it says that the group is flown
         parquet.write_table(Table.from_pydict(table), temporary)
-    return {name: float(one[SUCCESS].mean()) for name, one in zip(legs, rows, strict=True)}
+    return {name: float(one[SUCCESS].mean()) for name, one in zip(plan.policies, rows, strict=True)}
 
 
 def _stride(steps: int) -> int:

@@ -18,11 +18,12 @@ from rbgym.agents.judge.episodes import Player
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
+from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
 from rbgym.quaternion import Array
 
 IMPOSSIBLE = "refuse", "redraw"
-_WIDE, _NARROW, _LONG = 256, 32, 4000  # runs of a group; of long runs, or such that share draws
+_WIDE, _NARROW, _LONG = 512, 32, 4000  # runs of a group; of long runs, or such that share draws
 _READ = "observation", "preview"  # what a policy was trained to read; all else is the campaign's
 
 
@@ -50,6 +51,7 @@ class Plan:
         by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}
         if not by_name:
             raise ValueError("policies must name a controller, a folder or 'pretrained', got none")
+        given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
         plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
         flag("estimator", plan.estimator)
@@ -104,6 +106,7 @@ class Pilot:
             for name, one in plan.policies.items()
         }
         self._laws = {name: self._law(one) for name, one in self.contenders.items()}
+        self._drawn: tuple[Any, ...] = ()  # of the group that was flown last
 
     def digests(self) -> dict[str, int]:
         """What tells a trained policy from another in the same folder."""
@@ -126,16 +129,21 @@ class Pilot:
     def fly(self, group: int, name: str, camera: Any = None) -> Leg:
         """A group of runs as the contender of this name flies them. camera: called with the env,
         and then as `flight.fly` says."""
-        plan, runs = self.plan, range(group * self.plan.group, (group + 1) * self.plan.group)
-        seeds, draws = self.spread.seeds(runs), self.spread.of_runs(runs)
-        shared, changes = self.spread.of_group(group, plan.impossible == "redraw")
-        changes |= self._reads(self.contenders[name])
-        with closing(self.nominal.make(plan.group, changes)) as env:
+        size = self.plan.group
+        runs = range(group * size, (group + 1) * size)
+        if self._drawn[:1] != (group,):
+            redraw, spread = self.plan.impossible == "redraw", self.spread
+            self._drawn = (
+                group, spread.seeds(runs), spread.of_runs(runs), *spread.of_group(group, redraw)
+            )  # fmt: skip
+        _, seeds, draws, shared, changes = self._drawn
+        changes = changes | self._reads(self.contenders[name])
+        with closing(self.nominal.make(size, changes)) as env:
             player = Player(self._laws[name], env, seeds)
             options = self.nominal.options(env.unwrapped.state, draws)
             player.observation, player.info = env.reset(seed=seeds, options=options)
-            draws |= {n: np.tile(one, (plan.group, 1)) for n, one in shared.items()}
-            columns = self._columns(player, draws)
+            tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
+            columns = self._columns(player, draws | tiled)
             return Leg(runs, seeds, columns, fly(player, camera and camera(env)))
 
     def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:

@@ -328,3 +328,34 @@ def test_a_wheel_mounting_ten_degrees_off_in_a_few_runs_stands_first(tmp_path):
         assert found[0].value > 0.95
     assert found[0].misses
     assert not judged.all_met
+
+
+@pytest.mark.compiled
+def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_is_met(tmp_path):
+    pytest.importorskip("typer")
+    from typer.testing import CliRunner
+
+    from rbgym.agents.commands.cli import app
+
+    def run(*words, status):
+        done = CliRunner().invoke(app, ["campaign", *map(str, words)])
+        assert done.exit_code == status, (done.output, done.exception)
+        return done.stdout
+
+    out, spread, require = tmp_path / "out", tmp_path / "spread.yml", tmp_path / "require.yml"
+    spread.write_text("misalignment: {normal: {mean: 0.0, std: 0.01}}\n")
+    require.write_text("ape_deg: {quantile: 0.9, at_most: 1.0e-9}\n")
+    fly = (SLEW, "--policy", "pd", "--runs", 64, "--out", out, "--spread", spread)
+    told = run(*fly, "--require", require, status=1)
+    assert "ape_deg of 90 % at most 1e-09" in told
+    assert told.split()[-2:] == ["met", "-"]
+    assert len([*out.glob("pictures/*.png")]) == 4
+    again = json.loads(run(out, "--json", status=0))
+    assert again["runs"] == 64
+    assert again["figures"]["pd"]["success"] == {"1.0": pytest.approx([1.0, 0.944, 1.0], abs=1e-3)}
+    row = json.loads(run(out, "--replay", 63, "--json", status=0))
+    with (out / "runs.csv").open() as file:
+        last = [*csv.DictReader(file)][-1]
+    assert float(last["ape_deg"]) == row["ape_deg"]
+    assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
+    run(out, "--replay", 64, status=2)
