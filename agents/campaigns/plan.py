@@ -20,7 +20,7 @@ from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
 from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
-from rbgym.quaternion import Array
+from rbgym.quaternion import Array, conjugate, multiply
 
 IMPOSSIBLE = "refuse", "redraw"
 _WIDE, _NARROW, _LONG = 512, 32, 4000  # runs of a group; of long runs, or such that share draws
@@ -60,10 +60,10 @@ class Plan:
         setup, task = pilot.nominal.setup, pilot.nominal.env.task
         narrow = pilot.spread.grouped or setup.limit > _LONG
         size = group if group is not None else _NARROW if narrow else _WIDE
-        seconds = setup.dt * task.settled_steps if window is None else number(window)
-        if not 0.0 <= seconds <= setup.dt * setup.limit:
-            lasts = f"{setup.dt * setup.limit:g} s of a run"
-            raise ValueError(f"window must be from 0 to the {lasts}, got {window!r}")
+        lasts = setup.dt * setup.limit
+        seconds = min(setup.dt * task.settled_steps, lasts) if window is None else number(window)
+        if not 0.0 <= seconds <= lasts:
+            raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")
         return replace(plan, group=count("group", size), window=float(seconds))
 
 
@@ -140,11 +140,25 @@ class Pilot:
         changes = changes | self._reads(self.contenders[name])
         with closing(self.nominal.make(size, changes)) as env:
             player = Player(self._laws[name], env, seeds)
-            options = self.nominal.options(env.unwrapped.state, draws)
-            player.observation, player.info = env.reset(seed=seeds, options=options)
+            self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)
             return Leg(runs, seeds, columns, fly(player, camera and camera(env)))
+
+    def _begin(self, player: Player, seeds: list[int], draws: Draws) -> None:
+        """Put what runs draw in the place of what the env has drawn."""
+        env, own = player.env, player.env.unwrapped.state
+        for _ in range(2):  # again where a target moves with what is drawn, as a place on an orbit
+            options = self.nominal.options(own, draws)
+            player.observation, player.info = env.reset(seed=seeds, options=options)
+            target = env.unwrapped.state["target_quaternion"]
+            turn = multiply(target, conjugate(own["target_quaternion"]))
+            if np.array_equal(target, own["target_quaternion"]):
+                break
+            own = own | {
+                "target_quaternion": target,
+                "quaternion": multiply(turn, own["quaternion"]),
+            }
 
     def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:
         """Everything that was drawn, one number a column: by the spread, then by the env itself."""

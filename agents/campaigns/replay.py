@@ -43,7 +43,7 @@ class Replay:
         """Fly the run's group again as the campaign did, to the last bit. contender: default the
         first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
         not."""
-        if not 0 <= run < campaign.runs:
+        if not (isinstance(run, int) and 0 <= run < campaign.runs):
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)

@@ -12,6 +12,7 @@ from rbgym.agents.campaigns.requirements import MET, Requirement, Verdict
 from rbgym.agents.campaigns.sensitivity import Effect, effects, strongest
 from rbgym.agents.campaigns.statistics import share_bounds
 from rbgym.agents.judge.statistics import Interval
+from rbgym.envs.layers import plain
 
 QUANTILES = 0.5, 0.95, 0.9973
 _MOST = 8  # draws that a table shows
@@ -64,8 +65,8 @@ class Report:
         return all(v.verdict == MET for own in self.verdicts.values() for v in own.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
+        """Ready for JSON; None for what is not finite."""
+        found = {
             "env_id": self.campaign.plan.env_id, "runs": self.campaign.runs,
             "figures": self.figures, "differences": self.differences,
             "requirements": {n: {str(r): v._asdict() for r, v in own.items()}
@@ -73,6 +74,7 @@ class Report:
             "sensitivity": {n: [one._asdict() for one in own] for n, own in self.effects.items()},
             "budget": [one._asdict() for one in self.budget],
         }  # fmt: skip
+        return plain(found)
 
     def print(self) -> None:
         """Write the tables to the standard output."""

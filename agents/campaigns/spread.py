@@ -123,7 +123,7 @@ class Spread:
         while redraw and not (good := self.nominal.possible(found, len(runs))).all():
             tries[~good] += 1
             if tries.max() >= _TRIES:
-                raise ValueError(f"spread must make possible bodies, got none in {_TRIES} draws")
+                raise ValueError(f"spread must draw what can be, got nothing in {_TRIES} draws")
             again = [runs[int(k)] for k in np.flatnonzero(~good)]
             for name, values in self._draw(_RUN, again, tries[~good]).items():
                 found[name][~good] = values
@@ -134,8 +134,8 @@ class Spread:
         last: ValueError | None = None
         for attempt in range(_TRIES if redraw else 1):
             found = self._draw(_GROUP, [group], np.array([attempt]))
-            changes = self.nominal.arguments({name: one[0] for name, one in found.items()})
             try:
+                changes = self.nominal.arguments({name: one[0] for name, one in found.items()})
                 if changes:
                     self.nominal.make(1, changes).close()
                 return found, changes
@@ -145,16 +145,19 @@ class Spread:
 
     def check(self, runs: int, size: int) -> None:
         """Raise ValueError where draws of the runs, or of their groups, cannot be: how many."""
-        bad = ~self.nominal.possible(self.of_runs(range(runs), redraw=False), runs)
-        why = ""
+        bad, why = np.zeros(runs, dtype=np.bool_), ""
+        for name, values in self.of_runs(range(runs), redraw=False).items():
+            cannot = ~self.nominal.possible({name: values}, runs)
+            bad |= cannot
+            why += f", {name} of {cannot.sum()}" if cannot.any() else ""
         for group in range(-(-runs // size) if self.grouped else 0):
             try:
                 self.of_group(group, redraw=False)
             except ValueError as error:
-                bad[group * size : (group + 1) * size], why = True, f": {error}"
+                bad[group * size : (group + 1) * size], why = True, f", {error}"
         if bad.any():
             raise ValueError(
-                f"spread must make possible bodies, got {bad.sum()} of {runs} runs that cannot be"
+                f"spread must draw what can be, got {bad.sum()} of {runs} runs that cannot"
                 f'{why}; impossible="redraw" draws them anew'
             )
 

@@ -194,6 +194,18 @@ def test_what_a_run_draws_is_what_its_episode_has():
     assert (draws["actuator_scale"][:, [0, 1, 3]] == 1.0).all()
 
 
+def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
+    kwargs = {"orbit": {"altitude": 500e3}, "reference": "nadir", "max_episode_steps": 2}
+    found = [
+        Pilot(Plan("AttitudeSlew-v1", {"idle": "idle"}, kwargs, spread, group=4)).fly(0, "idle")
+        for spread in ({}, {"orbit_phase": {"uniform": [-0.5, 0.5]}})
+    ]
+    errors = [leg.columns["start.attitude_error_deg"] for leg in found]
+    assert errors[1] == pytest.approx(errors[0])
+    phases = found[1].columns["orbit_phase"]
+    assert len({*phases}) == 4
+
+
 def test_draws_depend_on_seed_and_run_alone():
     nominal = Nominal(SLEW, SHORT, ["friction", "misalignment"])
     given = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.01]}}
@@ -242,7 +254,9 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     np.testing.assert_array_equal(again[good], as_drawn[good])
     for moments in again:
         rbgym.RigidBody(moments)
-    with pytest.raises(ValueError, match=rf"got {(~good).sum()} of 300 runs that cannot be; impos"):
+    with pytest.raises(
+        ValueError, match=rf"got {(~good).sum()} of 300 runs that cannot, inertia of"
+    ):
         spread.check(300, 8)
 
 
@@ -265,7 +279,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
      "of runs or of groups alone"),
     ([], "spread must be a dict"),
-    ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot be: .*success"),
+    ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),
 )  # fmt: skip
 def test_a_spread_that_is_none_is_refused(spread, tmp_path):
     flown(tmp_path, 16, spread=spread)
