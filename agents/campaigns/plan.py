@@ -153,7 +153,7 @@ class Pilot:
             player.observation, player.info = env.reset(seed=seeds, options=options)
             target = env.unwrapped.state["target_quaternion"]
             turn = multiply(target, conjugate(own["target_quaternion"]))
-            if np.array_equal(target, own["target_quaternion"]):
+            if np.allclose(target, own["target_quaternion"], rtol=0.0, atol=1e-12):
                 break
             own = own | {
                 "target_quaternion": target,

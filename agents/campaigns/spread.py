@@ -80,7 +80,7 @@ class Spread:
         nominal = None if place.nominal is None else place.nominal[which]
         if (own := given.pop("nominal", None)) is not None:
             nominal = np.full(len(which), finite(f"{argument}: nominal", own, ()))
-        quantiles = distribution(argument, given)
+        quantiles = distribution(argument, given, len(which))
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
     def _joint(self, argument: str, value: Any) -> Source:
@@ -183,8 +183,9 @@ class Spread:
         return np.random.Philox(counter=counter, key=[self.seed, of])
 
 
-def distribution(argument: str, given: Mapping[str, Any]) -> Callable[[Array], Array]:
-    """The quantile function of {kind: numbers}; ValueError for what is no distribution."""
+def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
+    """The quantile function of {kind: numbers}, of uniform numbers (n, size); ValueError for what
+    is no distribution."""
     from scipy import stats
 
     kinds: dict[str, Callable[..., Any]] = {
@@ -199,7 +200,7 @@ def distribution(argument: str, given: Mapping[str, Any]) -> Callable[[Array], A
     if kind is None or {*given} - {kind, "weights"} or ("weights" in given and kind != "values"):
         raise ValueError(f"{argument} must have one of {list(_KINDS)}, got {dict(given)!r}")
     if kind == "values":
-        return _table(argument, given)
+        return _table(argument, given, size)
     names, numbers = kinds[kind].__code__.co_varnames, given[kind]
     if isinstance(numbers, list | tuple) and len(numbers) == len(names):
         numbers = dict(zip(names, numbers, strict=True))
@@ -213,16 +214,17 @@ def distribution(argument: str, given: Mapping[str, Any]) -> Callable[[Array], A
     return lambda u: np.asarray(frozen.ppf(u))
 
 
-def _table(argument: str, given: Mapping[str, Any]) -> Callable[[Array], Array]:
-    """Values of the user's, each drawn with its weight."""
+def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
+    """Values of the user's, or rows of all `size` numbers, each drawn with its weight."""
     listed = given["values"]
-    n = len(listed) if isinstance(listed, list | tuple | np.ndarray) else 0
-    values = finite(f"{argument}: values", listed, (max(n, 1),))
+    n = len(listed) if isinstance(listed, list | tuple) else 0
+    values = finite(f"{argument}: values", listed, (max(n, 1),), (max(n, 1), size))
     weights = finite(f"{argument}: weights", given.get("weights", np.ones(n)), (n,))
     if (weights < 0.0).any() or number(weights.sum()) <= 0.0:
         raise ValueError(f"{argument}: weights must not be negative, got {given['weights']!r}")
     ends = np.cumsum(weights) / weights.sum()
-    return lambda u: values[np.minimum(np.searchsorted(ends, u), n - 1)]
+    rows = values.ndim == 2  # which one uniform number chooses
+    return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
 
 
 def _blocks(spread: Mapping[str, Any]) -> list[Any]:

@@ -24,6 +24,7 @@ from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
 from rbgym.agents.campaigns.spread import Spread, distribution
 from rbgym.quaternion import from_rotation_vector, to_matrix
+from rbgym.registration import ENVIRONMENTS
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted
@@ -55,6 +56,7 @@ def content(one):
     return (one.folder / "runs.parquet").read_bytes(), (one.folder / "runs.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_table_is_the_same_from_one_process_and_from_two(whole, tmp_path):
     assert content(flown(tmp_path, jobs=2)) == content(whole)
 
@@ -67,6 +69,7 @@ campaign("ReactionWheelSlew-v1", ["pd", "lqr"], 24, folder, **given)
 """
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_killed_goes_on_to_the_same_table(whole, tmp_path):
     command = [sys.executable, "-P", "-c", KILLED, json.dumps([str(tmp_path), GIVEN])]
     for done in (1, 2):
@@ -146,6 +149,15 @@ def test_a_relative_error_is_what_is_left_of_the_vector_without_its_mean():
     found = replace(flight, histories=seen).figures(window=1.5)  # four instants
     assert found["ape_deg"] == pytest.approx(np.degrees(0.11))
     assert found["rpe_deg"] == pytest.approx(np.degrees(0.01))
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_every_task_flies_and_is_replayed(env_id, tmp_path):
+    kwargs = {"max_episode_steps": 2}
+    report = campaign(env_id, "idle", 2, tmp_path, env_kwargs=kwargs, group=2)
+    json.dumps(report.as_dict(), allow_nan=False)
+    assert {"settling_s", "effort_nms", "peak_rate_deg_s"} <= {*report.campaign.figures}
+    assert Replay.of(report.campaign, 1).differs(report.campaign) == []
 
 
 @pytest.mark.parametrize(
@@ -233,7 +245,7 @@ def test_draws_depend_on_seed_and_run_alone():
 )
 def test_a_distribution_draws_as_it_is_named(given, same):
     u = np.random.default_rng(0).random((2000, 1))
-    assert stats.kstest(distribution("x", given)(u)[:, 0], same.cdf).pvalue > 0.01
+    assert stats.kstest(distribution("x", given, 1)(u)[:, 0], same.cdf).pvalue > 0.01
 
 
 def test_normals_vary_together_as_their_covariance_says():
@@ -243,6 +255,16 @@ def test_normals_vary_together_as_their_covariance_says():
     drawn = Spread({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
     assert np.cov(drawn.T) == pytest.approx(matrix, abs=2e-5)
     assert drawn.mean(axis=0) == pytest.approx([0.1, 0.0, 0.0], abs=2e-3)
+
+
+def test_rows_of_a_table_stay_together():
+    nominal = Nominal(SLEW, SHORT, ["inertia"])
+    rows = [[0.2, 0.15, 0.1], [0.18, 0.16, 0.05], [0.1, 0.1, 0.1]]
+    given = {"inertia": {"values": rows, "weights": [1, 0, 3]}}
+    drawn = Spread(given, nominal, 2).of_runs(range(400))["inertia"]
+    share = [np.all(drawn == row, axis=1).mean() for row in rows]
+    assert share == pytest.approx([0.25, 0.0, 0.75], abs=0.07)
+    assert sum(share) == 1.0
 
 
 def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
