@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place
+from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place, varied
 from rbgym.arguments import finite, number
 from rbgym.envs.arguments import keys, made
 from rbgym.quaternion import Array
@@ -58,6 +58,12 @@ class Spread:
             twice = ["attitude"]
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
+        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
+        left = tensor & varied(nominal.env) - names
+        if names & tensor and left:
+            raise ValueError(
+                f"spread must draw {left.pop()} too, which randomization draws: a tensor has both"
+            )
 
     @property
     def grouped(self) -> list[str]:

@@ -76,7 +76,12 @@ def campaign(
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
-    if not there:
+    if there:
+        of_flight = {"--spread": spread, "--out": out, "--env-arg": env_arg, "--window": window,
+                     "--estimator": estimator, "--redraw": redraw, "--budget": budget}  # fmt: skip
+        if unused := [name for name, value in of_flight.items() if value]:
+            raise ValueError(f"{unused[0]} plays no part with the folder of a campaign, {target!r}")
+    else:
         options.known_environments(target)
         if not policy:
             raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")

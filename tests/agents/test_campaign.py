@@ -301,10 +301,12 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
      "of runs or of groups alone"),
     ([], "spread must be a dict"),
+    ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
     ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),
 )  # fmt: skip
 def test_a_spread_that_is_none_is_refused(spread, tmp_path):
-    flown(tmp_path, 16, spread=spread)
+    kwargs = SHORT | ({"randomization": {"inertia": 0.1}} if "axes" in spread else {})
+    flown(tmp_path, 16, spread=spread, env_kwargs=kwargs)
 
 
 @refused(
@@ -395,3 +397,4 @@ def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_
     assert float(last["ape_deg"]) == row["ape_deg"]
     assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
     run(out, "--replay", 64, status=2)
+    run(out, "--budget", status=2)

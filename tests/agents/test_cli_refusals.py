@@ -247,7 +247,9 @@ def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path
     assert_refused(message, arguments, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize(("name", "resumes"), [("list", False), ("train", True)])
+@pytest.mark.parametrize(
+    ("name", "resumes"), [("list", False), ("train", True), ("campaign", True)]
+)
 def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
