@@ -12,6 +12,7 @@ from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs on either side that are compared
+_ROUNDING = 1e-14  # a start at rest differs by this much
 _LEVEL = 1.959963984540054  # of a standard normal number, 95 %
 
 
@@ -58,6 +59,8 @@ def effects(
     found = list[Effect]()
     for draw, n in draws.items():
         values = columns[draw].astype(float)
+        if np.ptp(values) < _ROUNDING:
+            continue
         sides = {False: values, True: np.abs(values - np.median(values))}
         if two := len(np.unique(values)) <= 2:
             del sides[True]
