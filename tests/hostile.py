@@ -25,6 +25,7 @@ import rbgym
 from fuzzing.contract import within
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
+from rbgym.agents.campaigns import Campaign
 from rbgym.agents.commands.cli import app
 from rbgym.agents.train.sb3 import training
 from rbgym.agents.view import page
@@ -53,6 +54,7 @@ START = {
     ],
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
+    "campaign": ["RigidTop-v0", "--policy", "pd", "--out", "out"],
     "validate": ["akw", "--case", "none"],
     "warm": ["RigidTop-v0"],
 }
@@ -167,6 +169,7 @@ def bounded():
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
             (training, "bar", _end),
             (validation, "_results", _end),
+            (Campaign, "fly", _end),
             (page, "Page", _end),
         ):
             stack.enter_context(patch.object(owner, name, made))

@@ -33,10 +33,11 @@ ROOMS = {
     "controllers": set(),
     "policies": {"controllers"},
     "judge": {"controllers", "policies"},
+    "campaigns": {"controllers", "policies", "judge"},
     "train": {"controllers", "policies", "judge"},
     "export": {"controllers", "policies"},
     "view": {"controllers", "policies", "judge", "train"},
-    "commands": {"controllers", "policies", "judge", "train", "export", "view"},
+    "commands": {"controllers", "policies", "judge", "campaigns", "train", "export", "view"},
 }
 
 

@@ -25,6 +25,7 @@ _EXTRAS = {
     "agents": (
         "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml",
     ),
+    "campaign": ("joblib", "pyarrow"),
     "view": ("msgspec", "viser", "websockets"),
     "mujoco": ("mujoco",),
     "onnx": ("onnx",),
@@ -85,8 +86,9 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         install = "" if told else f"; this command needs pip install 'rbgym[{extra}]'"
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
-        resumes = ctx.invoked_subcommand == "train"
-        goes_on = "; the same command goes on from the last checkpoint" if resumes else ""
+        where = {"train": "from the last checkpoint", "campaign": "with the runs that are left"}
+        left = where.get(ctx.invoked_subcommand)
+        goes_on = f"; the same command goes on {left}" if left else ""
         _fail(f"interrupted{goes_on}", 130)
     except MemoryError:
         _fail("this needs more memory than there is", 1)

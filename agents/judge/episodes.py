@@ -142,14 +142,16 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
+        self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
-        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
+        """Act once in every lane; actions and rewards. `start` is then where an episode ended,
+        `terminated` where it did for another reason than its length."""
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
         self.observation, rewards, terminated, truncated, self.info = self.env.step(actions)
-        self.start = terminated | truncated
+        self.start, self.terminated = terminated | truncated, terminated
         return actions, rewards
 
 
@@ -159,12 +161,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     returns, costs, lengths = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
-    space = player.env.single_observation_space
-    low, high = bounds(FORMS["quaternion"].columns())
-    # An observation begins with the quaternion (w, x, y, z), w >= 0, or can be made to.
-    shows_target = isinstance(env.goal, Target) and bool(
-        env.task.split or ((space.low[:4] == low).all() and (space.high[:4] == high).all())
-    )
+    with_target = shows_target(player.env)
     wheels = env.actuator.rotors
 
     def speeds() -> Array:
@@ -177,7 +174,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     def record(actions: Any, torque: Any) -> None:
         seen, info = player.observation, player.info
         seen = relative(seen) if isinstance(seen, dict) else seen
-        attitude = seen[:, :4] if shows_target else np.full((n, 4), np.nan)
+        attitude = seen[:, :4] if with_target else np.full((n, 4), np.nan)
         found = (
             *(info["attitude_error"], info["rate_error"], torque, actions, speeds()),
             *(attitude, info["is_success"]),
@@ -214,6 +211,16 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
         hold=float(env.dt * (env.task.settled_steps - 1)),
         **found,
     )
+
+
+def shows_target(env: Any) -> bool:
+    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, from body to target,
+    or can be made to, by `relative`."""
+    base, space = env.unwrapped, env.single_observation_space
+    if not isinstance(base.goal, Target) or base.task.split:
+        return isinstance(base.goal, Target)
+    low, high = bounds(FORMS["quaternion"].columns())
+    return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())
 
 
 def _least_time(env: Any, q: Array, rate_error: Array) -> Array:

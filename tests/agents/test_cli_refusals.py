@@ -25,6 +25,7 @@ COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(G
 # Command, argument or option, wrong values and words of the message. `file` and `folder` are there,
 # `nowhere` is not.
 PPO = "train RigidTop-v0 --algo ppo"
+FLY = "campaign RigidTop-v0 --policy pd --out x"
 WRONG = [
     ("list", "--module", ["nowhere"], "No module named 'nowhere'"),
     ("list", "--module", [".x", "folder/x", "x..y"], "--module must be the name of a module"),
@@ -93,6 +94,24 @@ WRONG = [
     ("card RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
     ("card RigidTop-v0", "--episodes", ["0"], "'--episodes': Input should be greater"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
+    (
+        "campaign --policy pd --out x",
+        "target",
+        ["RigidTip-v0", "file"],
+        "env_id must be registered",
+    ),
+    ("campaign RigidTop-v0 --out x", "--policy", ["pdd"], "did you mean 'pd'"),
+    (FLY, "--runs", ["0", "x"], "'--runs': "),
+    (FLY, "--spread", ["nowhere", "folder"], "--spread must be a file"),
+    (FLY, "--spread", ["file"], "--spread must hold a mapping by name, got 'whole'"),
+    (FLY, "--require", ["file"], "--require must hold a mapping by name, got 'whole'"),
+    ("campaign RigidTop-v0 --policy pd", "--out", ["file", "file/x"], "must be a folder"),
+    (FLY, "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
+    (FLY, "--seed", ["-1"], "'--seed': Input should be greater"),
+    (FLY, "--window", ["-1", "1e9"], "window"),
+    (FLY, "--jobs", ["0"], "'--jobs': Input should be greater"),
+    ("campaign folder", "--replay", ["3"], "--replay must name a run of the folder of a campaign"),
+    ("campaign folder", "--video", ["x.gif"], "--replay must name a run"),
     ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
     ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
@@ -228,7 +247,9 @@ def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path
     assert_refused(message, arguments, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize(("name", "resumes"), [("list", False), ("train", True)])
+@pytest.mark.parametrize(
+    ("name", "resumes"), [("list", False), ("train", True), ("campaign", True)]
+)
 def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -16,12 +16,15 @@ NOT_ATTACKED = {
         [f"rbgym.{name}" for name in (
             "Identified", "engine.derivatives.Jacobian", "envs.derivatives.Linear",
             "ScalableState", "ScalableTrajectory", "Trajectory",
+            "agents.campaigns.Campaign", "agents.campaigns.Replay", "agents.campaigns.Report",
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
             "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.declared",
         )], _RECORD),
-    "rbgym.agents.train.sb3.training.learn": _LONG,
+    **dict.fromkeys(
+        ["rbgym.agents.campaign", "rbgym.agents.campaigns.campaign",
+         "rbgym.agents.train.sb3.training.learn"], _LONG),
     "rbgym.agents.train.DifferentiableEnv": "an env that is made already; tests/agents",
     "rbgym.linearize": "compiles for a minute: its refusals are in tests/envs",
     **dict.fromkeys(

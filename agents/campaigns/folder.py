@@ -1,0 +1,196 @@
+"""A campaign's folder: groups of runs as they are flown, and the table of all.
+
+campaign.json              what is flown, see `Plan`
+groups/000000.parquet      the rows of a group, whole or absent
+groups/000000.npz          how many of its runs have which attitude error over time
+runs.parquet, runs.csv     one row a run and contender
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rbgym
+from rbgym.agents.campaigns.flight import SUCCESS, figures_of
+from rbgym.agents.campaigns.plan import Leg, Pilot, Plan
+from rbgym.agents.campaigns.statistics import Sample
+from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.arguments import count
+from rbgym.envs.layers import plain
+from rbgym.quaternion import Array
+
+_FIRST = 4  # columns before those of the draws
+_BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of attitude errors over time
+_INSTANTS = 120  # of which those are kept, at most
+
+
+class Campaign:
+    """So many runs of a plan, in a folder."""
+
+    def __init__(self, plan: Plan, folder: Path, runs: int) -> None:
+        self.plan, self.folder, self.runs = plan, Path(folder), count("runs", runs)
+        self.groups = range(-(-self.runs // plan.group))
+
+    @classmethod
+    def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
+        """The campaign of a folder. policies: those that were given as objects, by name. Raises
+        ValueError for a folder that holds none."""
+        config = read_json(Path(folder) / "campaign.json")
+        own = {**config["plan"]["policies"], **(policies or {})}
+        return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])
+
+    @cached_property
+    def pilot(self) -> Pilot:
+        return Pilot(self.plan)
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of the figures that the task has."""
+        return figures_of(self.pilot.nominal.env, self.plan.estimator)
+
+    def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
+        """Fly the groups that are not there yet, and write the table. jobs: processes, default what
+        `joblib.parallel_config` says, or one. Killed at any moment, it goes on with what is left.
+        Raises ValueError for draws that cannot be, and where the folder holds another campaign."""
+        import joblib
+
+        self._claim()
+        if self.plan.impossible == "refuse":
+            self.pilot.spread.check(self.runs, self.plan.group)
+        left = [one for one in self.groups if not self._rows(one).exists()]
+        try:
+            pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+        except ValueError:  # some backends give all results at the end
+            pool = joblib.Parallel(n_jobs=jobs)
+        work = (joblib.delayed(_fly)(self.plan, one, self._rows(one)) for one in left)
+        self._follow(pool(work), len(left), progress)
+        self._write()
+        return self
+
+    def _claim(self) -> None:
+        """Write campaign.json; ValueError where there is another one. More runs may follow."""
+        path, told = self.folder / "campaign.json", plain(vars(self.plan))
+        config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": told}
+        if path.exists():
+            there = read_json(path)
+            was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
+            if changed := [
+                f"{n} {was.get(n)!r} -> {now[n]!r}" for n in now if was.get(n) != now[n]
+            ]:
+                raise ValueError(
+                    f"{str(self.folder)!r} holds another campaign ({', '.join(changed)}): choose "
+                    "another folder"
+                )
+        (self.folder / "groups").mkdir(parents=True, exist_ok=True)
+        write_json(path, config | {"runs": self.runs})
+
+    def _rows(self, group: int) -> Path:
+        return self.folder / "groups" / f"{group:06d}.parquet"
+
+    def _follow(self, done: Iterable[dict[str, float]], left: int, shown: bool) -> None:
+        """A bar with runs a second and the success rate so far."""
+        from tqdm import tqdm
+
+        size, rates = self.plan.group, list[dict[str, float]]()
+        before = (len(self.groups) - left) * size
+        total, hidden = len(self.groups) * size, None if shown else True
+        with tqdm(total=total, initial=before, unit="run", disable=hidden) as bar:
+            for one in done:
+                rates.append(one)
+                means = {name: np.mean([rate[name] for rate in rates]) for name in one}
+                bar.set_postfix({name: f"{100 * mean:.1f} %" for name, mean in means.items()})
+                bar.update(size)
+
+    def _write(self) -> None:
+        import pyarrow as pa
+        from pyarrow import compute, csv, parquet
+
+        table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
+        table = table.filter(compute.less(table["run"], self.runs))
+        for name, write in (("runs.parquet", parquet.write_table), ("runs.csv", csv.write_csv)):
+            with replacing(self.folder / name) as path:
+                write(table, path)
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, Array]]:
+        """The table by contender and column, in the order of the runs. ValueError where some are
+        left to fly."""
+        from pyarrow import parquet
+
+        path = self.folder / "runs.parquet"
+        table = parquet.read_table(path) if path.exists() else None
+        if table is None or len(table) != self.runs * len(self.plan.policies):
+            raise ValueError(f"{str(self.folder)!r} has runs that are left to fly: fly it again")
+        found = {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
+        names = found["contender"]
+        return {
+            one: {name: values[names == one] for name, values in found.items()}
+            for one in dict.fromkeys(names)
+        }
+
+    @property
+    def draws(self) -> dict[str, int]:
+        """The columns that hold what was drawn, and how many of each are independent."""
+        names = [*next(iter(self.columns.values()))]
+        shared = {
+            place.columns[k] for one in self.pilot.spread.sources if one.per_group
+            for place, k in one.numbers
+        }  # fmt: skip
+        drawn = names[_FIRST : names.index(SUCCESS)]
+        return {name: len(self.groups) if name in shared else self.runs for name in drawn}
+
+    def sample(self, contender: str, figure: str) -> Sample:
+        """A figure of each run."""
+        own, grouped = self.columns[contender], self.pilot.spread.grouped
+        return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
+
+    def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
+        """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg] of the runs that are
+        in flight then, to 5 %; of whole groups, which leave counts behind."""
+        counts: Any = 0
+        for group in self.groups:
+            with np.load(self._rows(group).with_suffix(".npz")) as found:
+                counts, time = counts + found[contender], found["time"]
+        below = np.cumsum(counts, axis=1)
+        wanted = np.asarray([*quantiles])[:, np.newaxis] * below[:, -1]
+        places = (below < wanted[..., np.newaxis]).sum(axis=-1)
+        return time, _BINS[np.minimum(places, len(_BINS) - 1)]
+
+
+def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
+    """Fly and write a group; the success rate of each contender."""
+    from pyarrow import Table, parquet
+
+    pilot = Pilot(plan)
+    setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
+    steps = int(setup.limit) + 1
+    for name in plan.policies:
+        leg = pilot.fly(group, name)
+        rows.append(leg.rows(name, plan.window))
+        counts[name] = _counts(leg, steps)
+    counts["time"] = setup.dt * np.arange(0, steps, _stride(steps))
+    with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **counts)
+    by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
+    table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
+    with replacing(path) as temporary:  # last: it says that the group is flown
+        parquet.write_table(Table.from_pydict(table), temporary)
+    return {name: float(one[SUCCESS].mean()) for name, one in zip(plan.policies, rows, strict=True)}
+
+
+def _stride(steps: int) -> int:
+    return math.ceil(steps / _INSTANTS)
+
+
+def _counts(leg: Leg, steps: int) -> NDArray[np.int64]:
+    """How many runs have which attitude error, (instants, bins)."""
+    angle = np.full((steps, len(leg.runs)), np.nan)
+    angle[: len(leg.flight.histories["angle"])] = leg.flight.histories["angle"][..., 0]
+    rows = np.degrees(angle[:: _stride(steps)])
+    bins = [np.searchsorted(_BINS, row[np.isfinite(row)]) for row in rows]
+    return np.array([np.bincount(one, minlength=len(_BINS) + 1) for one in bins])

@@ -1,0 +1,243 @@
+"""The nominal env of a campaign: what of it can be drawn, and how a draw is given to it.
+
+What `reset` takes differs from run to run. Any other number of the resolved configuration stands in
+the arguments of an env, which a group of runs shares.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from rbgym.agents.cases import in_time
+from rbgym.arguments import hint
+from rbgym.envs import actuators
+from rbgym.envs.layers import OF_BODY
+from rbgym.envs.orbit import places_of
+from rbgym.envs.parts import parameters
+from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
+
+# How a number is set: by a reset's `parameters` or `state`, or by arguments of the env.
+PARAMETER, START, GROUP = "parameter", "start", "group"
+PER_RUN = tuple(
+    one.name for one in (*parameters.OF_BODY, *parameters.OF_MOUNTING, *parameters.OF_SENSOR)
+)
+_AT_ZERO = "misalignment", "axes", "rate_bias"
+# Parts of the resolved configuration of which an argument of the env sets numbers.
+_PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",
+          "randomization", "disturbance", "faults", "constraints", "orbit")  # fmt: skip
+_ALIASES = {"body.inertia": "inertia"}
+
+
+class Place(NamedTuple):
+    """Numbers that can be drawn, by name: how they are set, what they are without a spread (None
+    where the env draws it), the end of each one's own name, and the bounds of what is possible."""
+
+    name: str
+    level: str
+    nominal: Array | None
+    labels: tuple[str, ...]
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the single numbers."""
+        return [f"{self.name}.{label}" if label else self.name for label in self.labels]
+
+    @property
+    def default(self) -> Array:
+        """The nominal numbers, 0 where the env draws them."""
+        return np.zeros(len(self.labels)) if self.nominal is None else self.nominal
+
+
+class Nominal:
+    """The env of a campaign without its spread. names: of what is drawn, so that `reset` takes what
+    is a parameter of an episode. places: all that can be drawn, by name."""
+
+    def __init__(self, env_id: str, env_kwargs: Mapping[str, Any], names: Iterable[str]) -> None:
+        drawn = {_own(name).partition(".")[0] for name in names} - {"rate_bias"}
+        given = {name: value for name, value in env_kwargs.items() if name != "info"}  # all is seen
+        if zeros := {name: 0.0 for name in PER_RUN if name in drawn}:
+            given["randomization"] = zeros | (given.get("randomization") or {})
+        self.env_id, self.env_kwargs = env_id, in_time(env_id, given)
+        self.env = self.make(1, {}).unwrapped
+        self.setup, self.tree = self.env.episodes.setup, self.env.resolved
+        if not math.isfinite(self.setup.limit):
+            raise ValueError(f"max_episode_steps must be given for {env_id}, whose runs never end")
+        found = (*self._parameters(), *self._starts(), *self._numbers())
+        self.places = {one.name: one for one in found}
+
+    def make(self, lanes: int, changes: Mapping[str, Any]) -> Any:
+        """A vector env, some of its arguments changed, which leaves resets to the caller."""
+        mode, kwargs = AutoresetMode.DISABLED, {**self.env_kwargs, **changes}
+        return gym.make_vec(self.env_id, lanes, autoreset_mode=mode, **kwargs)
+
+    def find(self, name: str) -> tuple[Place, list[int]]:
+        """The place of a name, and which of its numbers; ValueError, with a near name, for one that
+        there is not."""
+        own = _own(name)
+        for one in self.places.values():
+            if own == one.name:
+                return one, [*range(len(one.labels))]
+            if own in one.columns:
+                return one, [one.columns.index(own)]
+        near = hint(own, [*PER_RUN, *self.places])
+        starts = [one.name for one in self.places.values() if one.level == START]
+        raise ValueError(
+            f"spread must name numbers of the resolved configuration, of a start {starts} or of "
+            f"{list(PER_RUN)}, got {name!r}{near}"
+        )
+
+    def _parameters(self) -> Iterator[Place]:
+        for name, column in parameters.places(self.env.episodes).items():
+            nominal = np.full(column.size, 0.0 if name in _AT_ZERO else 1.0)
+            nominal = np.array(self.env.body.moments) if name == "inertia" else nominal
+            low, high = float(np.min(column.low)), float(np.max(column.high))
+            if name in varied(self.env):
+                yield Place(name, PARAMETER, nominal, _labels((column.size,)), low, high)
+
+    def _starts(self) -> Iterator[Place]:
+        yield Place("attitude", START, None, _labels((3,)))
+        yield Place("attitude_angle", START, None, ("",), 0.0, math.pi)
+        yield Place("angular_velocity", START, np.zeros(3), _labels((3,)))
+        of_actuator = self.setup.actuator.effector.state_keys()
+        orbit = places_of(self.env.episodes.rows.physics.potential)
+        of_goal = self.setup.parts.goal.state_keys()
+        for name, key in {**of_actuator, **orbit, **of_goal}.items():
+            rest = np.full(key.width, key.rest) if name in of_actuator else None
+            yield Place(name, START, rest, _labels((key.width,)), key.low, key.high)
+
+    def _numbers(self) -> Iterator[Place]:
+        for name, value in _leaves({part: self.tree.get(part) for part in _PARTS}):
+            values = np.asarray(value, dtype=np.float64)
+            if name not in _ALIASES:
+                yield Place(name, GROUP, values.ravel(), _labels(values.shape))
+
+    def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:
+        """Arguments of an env with these numbers of the level `GROUP`, (size,) by name."""
+        changes = dict[str, Any]()
+        for name, numbers in values.items():
+            part, *keys = name.split(".")
+            node: Any = self.tree[part]
+            for key in keys:
+                node = node[key]
+            value = numbers.reshape(np.shape(node["value"])).tolist()
+            changes[part] = self._changed(part, keys, value, changes.get(part))
+        return changes
+
+    def _changed(self, part: str, keys: list[str], value: Any, before: Any) -> Any:
+        """The argument `part` with this number in it; before: what was changed of it."""
+        if not keys:
+            return value
+        if part == "actuator":
+            kind, key = keys
+            elements = (self.setup.actuator.effector, *self.setup.actuator.stages)
+            return [
+                replace(one, **{key: value}) if type(one).__name__ == kind else one
+                for one in before or actuators.halved(elements)
+            ]
+        if part == "sensor":
+            sensor = before or self.setup.parts.sensor
+            sensor = getattr(sensor, "sensor", sensor)  # within one that may fail
+            if keys[0] != "boresight" and np.min(value) < 0.0:
+                raise ValueError(f"sensor {keys[0]} must not be negative, got {value!r}")
+            return sensor._replace(**{keys[0]: tuple(value) if isinstance(value, list) else value})
+        own = before or self.env_kwargs.get(part)
+        if part == "body":
+            own = before or {name: getattr(self.env.body, name) for name in OF_BODY}
+        elif part == "orbit":
+            own = before or asdict(self.setup.orbit)
+        return {**(own if isinstance(own, Mapping) else {}), ".".join(keys): value}
+
+    def possible(self, values: Mapping[str, Array], runs: int) -> NDArray[np.bool_]:
+        """Which of the runs can be, (runs,); values: (runs, size) by name."""
+        good = np.ones(runs, dtype=np.bool_)
+        for name, numbers in values.items():
+            place = self.places[name]
+            good &= ((numbers >= place.low) & (numbers <= place.high)).all(axis=1)
+            if name == "inertia":
+                good &= (numbers.min(axis=1) > 0) & (2 * numbers.max(axis=1) < numbers.sum(axis=1))
+        return good
+
+    def options(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> dict[str, Any]:
+        """The options of a reset that gives n lanes these numbers, (n, size) by name. state: of the
+        env's own starts, which keep what is not drawn."""
+        found = {n: v for n, v in values.items() if self.places[n].level == PARAMETER}
+        n = len(state["quaternion"])
+        if found.keys() & {"inertia", "axes"}:
+            B = self.env.body.principal_rotation
+            moments = found.get("inertia", np.tile(self.env.body.moments, (n, 1)))
+            turned = to_matrix(from_rotation_vector(found.pop("axes", np.zeros((n, 3))))) @ B
+            found["inertia"] = turned * moments[:, np.newaxis] @ turned.transpose(0, 2, 1)
+        options = {"parameters": {n: v[:, 0] if v.shape[1] == 1 else v for n, v in found.items()}}
+        starts = {n: v for n, v in values.items() if self.places[n].level == START}
+        return options | ({"state": self._start(state, starts)} if starts else {})
+
+    def _start(self, state: Mapping[str, Array], drawn: dict[str, Array]) -> dict[str, Any]:
+        """options["state"]: the env's own, some of it drawn."""
+        names = ["quaternion", *(n for n, one in self.places.items() if one.level == START)]
+        if self.setup.parts.goal.has_target():
+            names.append("target_quaternion")
+        start, target = {n: state[n] for n in names if n in state}, state["target_quaternion"]
+        if (angle := drawn.pop("attitude_angle", None)) is not None:
+            # About the axis of the env's own start.
+            own = multiply(conjugate(target), state["quaternion"])[:, 1:]
+            length = np.linalg.norm(own, axis=1, keepdims=True)
+            axis = np.where(length > 0, own / np.where(length > 0, length, 1.0), [1.0, 0.0, 0.0])
+            drawn["attitude"] = angle * axis
+        if (turn := drawn.pop("attitude", None)) is not None:
+            start["quaternion"] = multiply(target, from_rotation_vector(turn))
+        drawn = {n: v.reshape(start[n].shape) for n, v in drawn.items()}
+        return start | drawn
+
+
+def varied(env: Any) -> set[str]:
+    """Parameters that differ from episode to episode in an env."""
+    named = {*env.episodes.setup.varied, "rate_bias"}
+    return named | {"actuator_scale"} if "failure" in named else named
+
+
+def _own(name: str) -> str:
+    """The name under which a number is drawn."""
+    for alias, own in _ALIASES.items():
+        if f"{name}.".startswith(f"{alias}."):
+            return own + name.removeprefix(alias)
+    return name
+
+
+def _labels(shape: tuple[int, ...]) -> tuple[str, ...]:
+    if shape in ((), (1,)):
+        return ("",)
+    return (
+        ("x", "y", "z")
+        if shape == (3,)
+        else tuple(".".join(map(str, k)) for k in np.ndindex(shape))
+    )
+
+
+def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of all numbers, and of arrays of them."""
+    for name, node in tree.items():
+        if not isinstance(node, Mapping):
+            continue
+        if {*node} != {"value", "source"}:
+            yield from _leaves(node, f"{before}{name}.")
+        elif isinstance(value := node["value"], int | float | list) and not isinstance(value, bool):
+            array = np.asarray(value) if _is_even(value) else np.empty(0)
+            if array.size and array.dtype.kind in "if":
+                yield before + name, value
+
+
+def _is_even(value: Any) -> bool:
+    """Whether lists within are of one length, as an array's."""
+    try:
+        np.asarray(value)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,187 @@
+"""What a campaign flies, as plain data, and the pilot that flies groups of its runs."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbgym.agents import controllers
+from rbgym.agents.campaigns.flight import SUCCESS, Flight, fly
+from rbgym.agents.campaigns.nominal import Nominal, varied
+from rbgym.agents.campaigns.spread import Draws, Spread, drawn_names
+from rbgym.agents.judge.contenders import Contender, contenders
+from rbgym.agents.judge.episodes import Player
+from rbgym.agents.policies import TrainedPolicy
+from rbgym.arguments import count, flag, number
+from rbgym.envs.arguments import named
+from rbgym.envs.layers import plain
+from rbgym.envs.reset import checked_seed
+from rbgym.quaternion import Array, conjugate, multiply
+
+IMPOSSIBLE = "refuse", "redraw"
+_WIDE, _NARROW, _LONG = 512, 32, 4000  # runs of a group; of long runs, or such that share draws
+_READ = "observation", "preview"  # what a policy was trained to read; all else is the campaign's
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
+    share an env. window [s]. estimator: whether one stands in front of every policy. without: the
+    source that stays nominal."""
+
+    env_id: str
+    policies: Mapping[str, Any]
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    spread: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    group: int = _WIDE
+    window: float = 0.0
+    estimator: bool = False
+    impossible: str = "refuse"
+    without: str | None = None
+
+    @classmethod
+    def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
+        """Checked, with its defaults; ValueError for what is none."""
+        listed = [policies] if isinstance(policies, str) else policies
+        by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}
+        if not by_name:
+            raise ValueError("policies must name a controller, a folder or 'pretrained', got none")
+        given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
+        plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
+        checked_seed(plan.seed)
+        flag("estimator", plan.estimator)
+        named("impossible", plan.impossible, IMPOSSIBLE)
+        pilot = Pilot(plan)
+        setup, task = pilot.nominal.setup, pilot.nominal.env.task
+        narrow = pilot.spread.grouped or setup.limit > _LONG
+        size = group if group is not None else _NARROW if narrow else _WIDE
+        lasts = setup.dt * setup.limit
+        seconds = min(setup.dt * task.settled_steps, lasts) if window is None else number(window)
+        if not 0.0 <= seconds <= lasts:
+            raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")
+        return replace(plan, group=count("group", size), window=float(seconds))
+
+
+class Leg(NamedTuple):
+    """A group of runs as one contender flew them: their numbers and seeds; what they drew and began
+    with, (n,) each by the name of its column."""
+
+    runs: range
+    seeds: list[int]
+    columns: dict[str, Array]
+    flight: Flight
+
+    def rows(self, contender: str, window: float) -> dict[str, Any]:
+        """Columns of the campaign's table, (n,) each. window [s]: of the figures."""
+        n, flight = len(self.runs), self.flight
+        return {
+            "run": np.array(self.runs, dtype=np.int64),
+            "contender": np.array([contender] * n),
+            "seed": np.array(self.seeds, dtype=np.int64),
+            "group": np.full(n, self.runs.start // n, dtype=np.int64),
+            **self.columns,
+            SUCCESS: flight.ended == "success",
+            **flight.figures(window),
+            "seconds": flight.dt * flight.lengths,
+            "ended": flight.ended,
+        }
+
+
+class Pilot:
+    """Flies the groups of a plan. Laws are made for the nominal env: they do not know the draws."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
+        self.spread = Spread(plan.spread, self.nominal, plan.seed, plan.without)
+        targets = [one for one in plan.policies.values() if isinstance(one, str)]
+        found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])
+        self.contenders = {
+            name: next(found) if isinstance(one, str) else Contender(name, one, {})
+            for name, one in plan.policies.items()
+        }
+        self._laws = {name: self._law(one) for name, one in self.contenders.items()}
+        self._drawn: tuple[Any, ...] = ()  # of the group that was flown last
+
+    def digests(self) -> dict[str, int]:
+        """What tells a trained policy from another in the same folder."""
+        return {
+            name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
+            for name, one in self.contenders.items()
+            if one.config is not None
+        }
+
+    def _reads(self, one: Contender) -> dict[str, Any]:
+        return {n: one.env_kwargs[n] for n in _READ if n in one.env_kwargs}
+
+    def _law(self, one: Contender) -> Any:
+        with closing(self.nominal.make(1, self._reads(one))) as env:
+            if isinstance(one.policy, TrainedPolicy):
+                one.policy.require(self.plan.env_id, env.single_observation_space)
+            law = one.at_work(env)
+            return controllers.Estimating.for_env(law, env) if self.plan.estimator else law
+
+    def fly(self, group: int, name: str, camera: Any = None) -> Leg:
+        """A group of runs as the contender of this name flies them. camera: called with the env,
+        and then as `flight.fly` says."""
+        size = self.plan.group
+        runs = range(group * size, (group + 1) * size)
+        if self._drawn[:1] != (group,):
+            redraw, spread = self.plan.impossible == "redraw", self.spread
+            self._drawn = (
+                group, spread.seeds(runs), spread.of_runs(runs), *spread.of_group(group, redraw)
+            )  # fmt: skip
+        _, seeds, draws, shared, changes = self._drawn
+        changes = changes | self._reads(self.contenders[name])
+        with closing(self.nominal.make(size, changes)) as env:
+            player = Player(self._laws[name], env, seeds)
+            self._begin(player, seeds, draws)
+            tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
+            columns = self._columns(player, draws | tiled)
+            return Leg(runs, seeds, columns, fly(player, camera and camera(env)))
+
+    def _begin(self, player: Player, seeds: list[int], draws: Draws) -> None:
+        """Put what runs draw in the place of what the env has drawn."""
+        env, own = player.env, player.env.unwrapped.state
+        for _ in range(2):  # again where a target moves with what is drawn, as a place on an orbit
+            options = self.nominal.options(own, draws)
+            player.observation, player.info = env.reset(seed=seeds, options=options)
+            target = env.unwrapped.state["target_quaternion"]
+            turn = multiply(target, conjugate(own["target_quaternion"]))
+            if np.allclose(target, own["target_quaternion"], rtol=0.0, atol=1e-12):
+                break
+            own = own | {
+                "target_quaternion": target,
+                "quaternion": multiply(turn, own["quaternion"]),
+            }
+
+    def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:
+        """Everything that was drawn, one number a column: by the spread, then by the env itself."""
+        env, places = player.env.unwrapped, self.nominal.places
+        drawn, found = dict[str, Array](), dict[str, Array]()
+
+        def put(into: dict[str, Array], name: str, rows: Array) -> None:
+            columns = rows.reshape(len(rows), -1).T
+            into |= dict(zip(places[name].columns, np.ascontiguousarray(columns), strict=True))
+
+        for name, values in draws.items():
+            put(drawn, name, values)
+        drawn = {name: drawn[name] for name in self.spread.columns}
+        differing = varied(env) - {*draws}
+        for name, values in env.parameters.items():
+            if name == "inertia" and differing & {"inertia", "axes"}:
+                found |= {f"inertia.{2 * a}": values[:, k, k].copy() for k, a in enumerate("xyz")}
+            elif name in differing and values.any():
+                put(found, name, values)
+        found["start.attitude_error_deg"] = np.degrees(player.info["attitude_error"])
+        found["start.rate_error_deg_s"] = np.degrees(player.info["rate_error"])
+        if "wheel_momentum" in env.state and "wheel_momentum" not in draws:
+            put(found, "wheel_momentum", env.state["wheel_momentum"])
+        faults = ("fault", "fault_channel", "fault_time")
+        found |= {n: np.array(player.info[n], np.float64) for n in faults if n in player.info}
+        return drawn | found

@@ -1,0 +1,138 @@
+"""One run of a campaign flown again, with all that can be told of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents.campaigns.folder import Campaign
+from rbgym.agents.run_folder import replacing
+from rbgym.envs.arguments import named
+from rbgym.quaternion import Array, multiply
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_UNTOLD = "angle", "rate_error", "reached", "cost", "shown", "relative"
+_AXES = {"quaternion": "wxyz", "target_quaternion": "wxyz", "estimate": "wxyz",
+         "angular_velocity": "xyz", "torque": "xyz"}  # fmt: skip
+_SIZE = 360  # pixels of a film
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A run again. row: its row of the table, by column. time: instants [s], (m,). telemetry: (m,
+    size) by name: quaternion, target_quaternion, body to world, and estimate likewise, of an
+    estimator or as the sensors show it; angular_velocity [rad/s] and torque [N m], body axes;
+    wheel_momentum [N m s]; attitude_error [rad]; command. What acts in a control period stands at
+    its beginning, nan at the end."""
+
+    run: int
+    contender: str
+    row: dict[str, Any]
+    time: Array
+    telemetry: dict[str, Array]
+
+    @classmethod
+    def of(
+        cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
+    ) -> "Replay":
+        """Fly the run's group again as the campaign did, to the last bit. contender: default the
+        first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
+        not."""
+        if not (isinstance(run, int) and 0 <= run < campaign.runs):
+            raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
+        name = next(iter(campaign.plan.policies)) if contender is None else contender
+        named("policy", name, campaign.plan.policies)
+        group, lane = divmod(run, campaign.plan.group)
+        frames = list[Any]()
+        filming = None if video is None else _camera(campaign, lane, frames)
+        leg = campaign.pilot.fly(group, name, filming)
+        if video is not None:
+            _write_film(video, campaign, frames)
+        seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
+        told = {n: values[:m, lane] for n, values in seen.items() if n not in _UNTOLD}
+        told["attitude_error"] = seen["angle"][:m, lane]
+        if "shown" in seen:
+            shown = seen["shown"][:m, lane]
+            told["estimate"] = multiply(told["target_quaternion"][: len(shown)], shown)
+        for n, values in told.items():
+            told[n] = np.full((m, values.shape[1]), np.nan)
+            told[n][: len(values)] = values
+        row = {n: values[lane] for n, values in leg.rows(name, campaign.plan.window).items()}
+        return cls(run, name, row, leg.flight.dt * np.arange(m), told)
+
+    def differs(self, campaign: Campaign) -> list[str]:
+        """Columns of which the table holds something else: none on a machine that rounds as the one
+        that flew it."""
+        there = campaign.columns[self.contender]
+        return [name for name, value in self.row.items() if there[name][self.run] != value]
+
+    def write_csv(self, path: Path) -> None:
+        """One line an instant."""
+        from pyarrow import Table, csv
+
+        table = {"time": self.time}
+        for name, values in self.telemetry.items():
+            labels = _AXES.get(name, range(values.shape[1]))
+            table |= dict(zip([f"{name}.{one}" for one in labels], values.T, strict=True))
+        with replacing(path) as temporary:
+            csv.write_csv(Table.from_pydict(table), temporary)
+
+    def figure(self) -> "Figure":
+        """Attitude error, rates, momenta of wheels, torque and commands over time."""
+        from rbgym.plot import style
+
+        labels = {"attitude_error": "error [deg]", "angular_velocity": "rates [deg/s]",
+                  "wheel_momentum": "wheels [N m s]", "torque": "torque [N m]",
+                  "command": "commands"}  # fmt: skip
+        shown = [name for name in labels if name in self.telemetry]
+        with style.context():
+            title = f"run {self.run}, {self.contender}: {self.row['ended']}"
+            figure = style.picture(7.0, 1.5 * len(shown), title)
+            axes = style.rows(figure, len(shown))
+            for ax, name in zip(axes, shown, strict=True):
+                values = self.telemetry[name]
+                values = np.degrees(values) if "deg" in labels[name] else values
+                for k, line in enumerate(values.T):
+                    ax.plot(self.time, line, label=_AXES.get(name, "1234")[k % 4], **style.line(k))
+                ax.set_ylabel(labels[name])
+                ax.legend()
+            axes[-1].set_xlabel("time [s]")
+        return figure
+
+
+def _camera(campaign: Campaign, lane: int, frames: list[Any]) -> Callable[[Any], Any]:
+    """Takes pictures of a lane of an env in flight."""
+    from rbgym.envs.rendering import scene_of
+    from rbgym.envs.rendering.instant import Trail
+    from rbgym.envs.rendering.painter import Painter
+
+    painter, trail, stride = Painter((_SIZE, _SIZE)), Trail(), _timing(campaign).stride
+
+    def watching(env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+        def see(instant: int, running: NDArray[np.bool_]) -> None:
+            if running[lane]:
+                scene = scene_of(env, lane, trail)
+                frames.extend([painter.paint(scene)] if instant % stride == 0 else [])
+
+        return see
+
+    return watching
+
+
+def _timing(campaign: Campaign) -> Any:
+    from rbgym.agents.judge.videos import Timing
+
+    setup = campaign.pilot.nominal.setup
+    return Timing.of(setup.dt, int(setup.limit))
+
+
+def _write_film(path: Path, campaign: Campaign, frames: list[Any]) -> None:
+    from rbgym.agents.judge.videos import write
+
+    with replacing(path) as temporary:
+        write(temporary, frames, _timing(campaign).rate, kind=path.suffix)

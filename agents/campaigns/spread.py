@@ -1,0 +1,250 @@
+"""What a campaign draws: distributions by name, and draws that depend on seed and run alone."""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place, varied
+from rbgym.arguments import finite, number
+from rbgym.envs.arguments import keys, made
+from rbgym.quaternion import Array
+
+Draws = dict[str, Array]  # (n, size) of each place, by its name
+
+_TRIES = 1000  # that a run or group is drawn anew
+_RUN, _GROUP, _SEED = 0, 1, 2  # in the counter: what is drawn
+_TINY = 2.0**-54  # so that no uniform number is 0
+_COVARIANCE = "covariance"
+_KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
+
+
+class Source(NamedTuple):
+    """What a name of a spread draws: numbers of places, each with its place in there. quantiles:
+    of uniform numbers (n, size) the drawn ones. nominal: what a budget puts in their place, (size,)
+    or None where the env draws it."""
+
+    name: str
+    numbers: list[tuple[Place, int]]
+    quantiles: Callable[[Array], Array]
+    nominal: Array | None
+
+    @property
+    def per_group(self) -> bool:
+        """Whether runs of a group share a draw."""
+        return self.numbers[0][0].level == GROUP
+
+
+class Spread:
+    """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
+    draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
+
+    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter:
+    they depend neither on other runs nor on other sources.
+    """
+
+    def __init__(
+        self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
+    ) -> None:
+        self.nominal, self.seed, self.without = nominal, seed, without
+        self.sources = [self._source(n, one) for n, one in spread.items() if n != _COVARIANCE]
+        self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
+        numbers = [number for one in self.sources for number in one.numbers]
+        self.columns = [place.columns[k] for place, k in numbers]
+        twice = sorted({one for one in self.columns if self.columns.count(one) > 1})
+        if {"attitude_angle", "attitude.x"} <= {*self.columns}:
+            twice = ["attitude"]
+        if twice:
+            raise ValueError(f"spread must draw each number once, got {twice} twice")
+        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
+        left = tensor & varied(nominal.env) - names
+        if names & tensor and left:
+            raise ValueError(
+                f"spread must draw {left.pop()} too, which randomization draws: a tensor has both"
+            )
+
+    @property
+    def grouped(self) -> list[str]:
+        """Names of what a group of runs shares."""
+        return [one.name for one in self.sources if one.per_group]
+
+    def _source(self, name: str, value: Any) -> Source:
+        place, which = self.nominal.find(name)
+        argument, given = f"spread[{name!r}]", value
+        factors = isinstance(value, Mapping) and "factor" in value
+        if factors:
+            if place.nominal is None or not place.nominal[which].all():
+                raise ValueError(
+                    f"{argument} must not be a factor of what is 0 or drawn by the env"
+                )
+            given = {**keys(argument, value, ("factor", "nominal"))}
+            given |= keys(argument, given.pop("factor"), (*_KINDS, "weights"))
+        given = keys(argument, given, (*_KINDS, "weights", "nominal"))
+        scale = place.default[which] if factors else 1.0
+        nominal = None if place.nominal is None else place.nominal[which]
+        if (own := given.pop("nominal", None)) is not None:
+            nominal = np.full(len(which), finite(f"{argument}: nominal", own, ()))
+        quantiles = distribution(argument, given, len(which))
+        return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
+
+    def _joint(self, argument: str, value: Any) -> Source:
+        """Normal numbers that vary together."""
+        from scipy.stats import norm
+
+        given = keys(argument, value, ("names", "mean", "matrix"))
+        found = [self.nominal.find(name) for name in given.get("names") or ()]
+        numbers = [(place, i) for place, which in found for i in which]
+        if len({place.level == GROUP for place, _ in numbers}) != 1 or "matrix" not in given:
+            raise ValueError(
+                f"{argument} must have a matrix, and names of runs or of groups alone, got {value}"
+            )
+        own, n = [place.default[i] for place, i in numbers], len(numbers)
+        mean = finite(f"{argument}: mean", given.get("mean", own), (n,))
+        matrix = finite(f"{argument}: matrix", given["matrix"], (n, n))
+        try:
+            if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+                raise np.linalg.LinAlgError
+            root = np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
+            ) from None
+        drawn_by_env = any(place.nominal is None for place, _ in numbers)
+        return Source(
+            "+".join(given["names"]), numbers, lambda u: mean + norm.ppf(u) @ root.T,
+            None if drawn_by_env else np.array(own),
+        )  # fmt: skip
+
+    def seeds(self, runs: Sequence[int]) -> list[int]:
+        """Seeds of the env's own draws, which no test set or training has."""
+        drawn = (self._philox(_SEED, run, "", 0).random_raw() for run in runs)
+        return [int(one) >> 2 | 1 << 62 for one in drawn]
+
+    def of_runs(self, runs: Sequence[int], redraw: bool = True) -> Draws:
+        """What each run draws; redraw: anew what cannot be. ValueError where nothing can."""
+        tries = np.zeros(len(runs), dtype=np.int64)
+        found = self._draw(_RUN, runs, tries)
+        while redraw and not (good := self.nominal.possible(found, len(runs))).all():
+            tries[~good] += 1
+            if tries.max() >= _TRIES:
+                raise ValueError(f"spread must draw what can be, got nothing in {_TRIES} draws")
+            again = [runs[int(k)] for k in np.flatnonzero(~good)]
+            for name, values in self._draw(_RUN, again, tries[~good]).items():
+                found[name][~good] = values
+        return found
+
+    def of_group(self, group: int, redraw: bool = True) -> tuple[Draws, dict[str, Any]]:
+        """What a group of runs draws, (1, size), and the arguments of its env; as `of_runs`."""
+        last: ValueError | None = None
+        for attempt in range(_TRIES if redraw else 1):
+            found = self._draw(_GROUP, [group], np.array([attempt]))
+            try:
+                changes = self.nominal.arguments({name: one[0] for name, one in found.items()})
+                if changes:
+                    self.nominal.make(1, changes).close()
+                return found, changes
+            except ValueError as error:
+                last = error
+        raise ValueError(f"spread draws, for group {group}, what cannot be: {last}") from last
+
+    def check(self, runs: int, size: int) -> None:
+        """Raise ValueError where draws of the runs, or of their groups, cannot be: how many."""
+        bad, why = np.zeros(runs, dtype=np.bool_), ""
+        for name, values in self.of_runs(range(runs), redraw=False).items():
+            cannot = ~self.nominal.possible({name: values}, runs)
+            bad |= cannot
+            why += f", {name} of {cannot.sum()}" if cannot.any() else ""
+        for group in range(-(-runs // size) if self.grouped else 0):
+            try:
+                self.of_group(group, redraw=False)
+            except ValueError as error:
+                bad[group * size : (group + 1) * size], why = True, f", {error}"
+        if bad.any():
+            raise ValueError(
+                f"spread must draw what can be, got {bad.sum()} of {runs} runs that cannot"
+                f'{why}; impossible="redraw" draws them anew'
+            )
+
+    def _draw(self, kind: int, of: Sequence[int], tries: NDArray[np.int64]) -> Draws:
+        """Numbers of each place that is drawn for runs or for groups; the rest of it is nominal."""
+        found: Draws = {}
+        for one in self.sources:
+            if one.per_group != (kind == _GROUP):
+                continue
+            rows = [
+                np.random.Generator(self._philox(kind, k, one.name, int(attempt)))
+                for k, attempt in zip(of, tries, strict=True)
+            ]
+            values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
+            if one.name == self.without and one.nominal is not None:
+                values = np.tile(one.nominal, (len(of), 1))
+            for (place, k), column in zip(one.numbers, values.T, strict=True):
+                found.setdefault(place.name, np.tile(place.default, (len(of), 1)))[:, k] = column
+        return found
+
+    def _philox(self, kind: int, of: int, name: str, attempt: int) -> Any:
+        counter = [0, attempt, zlib.crc32(name.encode()), kind]
+        return np.random.Philox(counter=counter, key=[self.seed, of])
+
+
+def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
+    """The quantile function of {kind: numbers}, of uniform numbers (n, size); ValueError for what
+    is no distribution."""
+    from scipy import stats
+
+    kinds: dict[str, Callable[..., Any]] = {
+        "normal": lambda mean, std: stats.norm(mean, std),
+        "uniform": lambda low, high: stats.uniform(low, high - low),
+        "log_uniform": lambda low, high: stats.loguniform(low, high),
+        "triangular": lambda low, mode, high: stats.triang(
+            (mode - low) / (high - low), low, high - low
+        ),
+    }
+    kind = next((one for one in _KINDS if one in given), None)
+    if kind is None or {*given} - {kind, "weights"} or ("weights" in given and kind != "values"):
+        raise ValueError(f"{argument} must have one of {list(_KINDS)}, got {dict(given)!r}")
+    if kind == "values":
+        return _table(argument, given, size)
+    names, numbers = kinds[kind].__code__.co_varnames, given[kind]
+    if isinstance(numbers, list | tuple) and len(numbers) == len(names):
+        numbers = dict(zip(names, numbers, strict=True))
+    found = {n: finite(f"{argument}: {kind}", one, ()) for n, one in numbers.items()} if isinstance(
+        numbers, Mapping
+    ) else numbers  # fmt: skip
+    with np.errstate(all="ignore"):
+        frozen = made(f"{argument}: {kind}", kinds[kind], found)
+    if not np.isfinite(frozen.ppf(0.5)):
+        raise ValueError(f"{argument}: {kind} must have {names} in order, got {given[kind]!r}")
+    return lambda u: np.asarray(frozen.ppf(u))
+
+
+def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
+    """Values of the user's, or rows of all `size` numbers, each drawn with its weight."""
+    listed = given["values"]
+    n = len(listed) if isinstance(listed, list | tuple) else 0
+    values = finite(f"{argument}: values", listed, (max(n, 1),), (max(n, 1), size))
+    weights = finite(f"{argument}: weights", given.get("weights", np.ones(n)), (n,))
+    if (weights < 0.0).any() or number(weights.sum()) <= 0.0:
+        raise ValueError(f"{argument}: weights must not be negative, got {given['weights']!r}")
+    ends = np.cumsum(weights) / weights.sum()
+    rows = values.ndim == 2  # which one uniform number chooses
+    return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
+
+
+def _blocks(spread: Mapping[str, Any]) -> list[Any]:
+    """What a spread says of numbers that vary together, block by block."""
+    blocks = spread.get(_COVARIANCE, [])
+    return [blocks] if isinstance(blocks, Mapping) else list(blocks)
+
+
+def drawn_names(spread: Any) -> list[str]:
+    """All names of a spread, those of its covariances among them; ValueError where it is no dict of
+    distributions by name."""
+    if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
+        raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
+    joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))
+             for one in _blocks(spread)]  # fmt: skip
+    own = [name for name in spread if name != _COVARIANCE]
+    return [*own, *(name for one in joint for name in one.get("names") or ())]

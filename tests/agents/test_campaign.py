@@ -1,0 +1,400 @@
+"""Campaigns: what is drawn, that it does not depend on how it is flown, and what a run tells."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("joblib")
+
+from pyarrow import parquet
+from scipy import stats
+
+import rbgym
+from rbgym.agents import campaign
+from rbgym.agents.campaigns import Campaign, Replay, Report
+from rbgym.agents.campaigns.nominal import GROUP, Nominal
+from rbgym.agents.campaigns.plan import Pilot, Plan
+from rbgym.agents.campaigns.spread import Spread, distribution
+from rbgym.quaternion import from_rotation_vector, to_matrix
+from rbgym.registration import ENVIRONMENTS
+from refusals import refused
+
+pytestmark = pytest.mark.interpreted
+
+SLEW = "ReactionWheelSlew-v1"
+SHORT = {"max_episode_steps": 30, "sensor": {"attitude": 1e-4, "rate": 1e-5}}
+SPREAD = {
+    "inertia": {"factor": {"uniform": [0.97, 1.03]}},
+    "friction": {"log_uniform": {"low": 0.5, "high": 2.0}},
+    "misalignment.x": {"values": [0.0, 0.1745], "weights": [3, 1]},
+    "actuator.ReactionWheels.torque": {"factor": {"triangular": [0.9, 1.0, 1.1]}},
+    "attitude_angle": {"normal": [0.3, 0.05]},
+    "covariance": {"names": ["angular_velocity.x", "angular_velocity.z"],
+                   "matrix": [[1e-6, 5e-7], [5e-7, 1e-6]]},
+}  # fmt: skip
+GIVEN = {"spread": SPREAD, "env_kwargs": SHORT, "group": 8, "seed": 3}
+
+
+def flown(folder, runs=24, policies=("pd", "lqr"), **given):
+    return campaign(SLEW, policies, runs, folder, **(GIVEN | given)).campaign
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return flown(tmp_path_factory.mktemp("whole"))
+
+
+def content(one):
+    return (one.folder / "runs.parquet").read_bytes(), (one.folder / "runs.csv").read_bytes()
+
+
+@pytest.mark.slow
+def test_the_table_is_the_same_from_one_process_and_from_two(whole, tmp_path):
+    assert content(flown(tmp_path, jobs=2)) == content(whole)
+
+
+KILLED = """
+import json, sys
+from rbgym.agents import campaign
+folder, given = json.loads(sys.argv[1])
+campaign("ReactionWheelSlew-v1", ["pd", "lqr"], 24, folder, **given)
+"""
+
+
+@pytest.mark.slow
+def test_a_campaign_that_was_killed_goes_on_to_the_same_table(whole, tmp_path):
+    command = [sys.executable, "-P", "-c", KILLED, json.dumps([str(tmp_path), GIVEN])]
+    for done in (1, 2):
+        process = subprocess.Popen(command)
+        while len([*tmp_path.glob("groups/*.parquet")]) < done and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (tmp_path / "runs.parquet").exists()
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("groups/*.parquet")}
+    assert content(flown(tmp_path)) == content(whole)
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+
+
+def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
+    flown(tmp_path, runs=9)
+    few = parquet.read_table(tmp_path / "runs.parquet")
+    assert few.num_rows == 18
+    assert few.equals(parquet.read_table(whole.folder / "runs.parquet").slice(0, 18))
+    assert content(flown(tmp_path)) == content(whole)
+    with pytest.raises(ValueError, match=r"holds another campaign \(seed 3 -> 4\)"):
+        flown(tmp_path, seed=4)
+
+
+def test_contenders_fly_the_same_draws_from_the_same_starts(whole):
+    pd, lqr = whole.columns["pd"], whole.columns["lqr"]
+    assert {"friction", "inertia.x", "start.attitude_error_deg", "wheel_momentum.3"} <= {
+        *whole.draws
+    }
+    for name in ["seed", *whole.draws]:
+        np.testing.assert_array_equal(pd[name], lqr[name])
+    assert not np.array_equal(pd["effort_nms"], lqr["effort_nms"])
+    assert whole.draws["actuator.ReactionWheels.torque"] == 3
+    assert len({*pd["actuator.ReactionWheels.torque"]}) == 3
+    assert len({*pd["friction"]}) == whole.draws["friction"] == 24
+
+
+@pytest.mark.parametrize("contender", ["pd", "lqr"])
+def test_a_replay_is_its_row_to_the_last_bit(whole, contender):
+    found = Replay.of(whole, 13, contender)
+    assert found.differs(whole) == []
+    assert found.row["run"] == 13
+    assert len(found.row) == parquet.read_table(whole.folder / "runs.parquet").num_columns
+
+
+def test_the_figures_of_a_run_are_those_of_its_telemetry(whole, tmp_path):
+    found, window = Replay.of(whole, 5), whole.plan.window
+    seen, row = found.telemetry, found.row
+    target, q = seen["target_quaternion"], seen["quaternion"]
+    R = np.einsum("nji,njk->nik", to_matrix(target), to_matrix(q))
+    angle = np.degrees(np.arccos((np.trace(R, axis1=1, axis2=2) - 1.0) / 2.0))
+    last = found.time >= found.time[-1] - window - 1e-9
+    assert window == 10.0
+    assert row["ape_deg"] == pytest.approx(angle[last].max(), abs=1e-6)
+    assert row["peak_torque_nm"] == np.nanmax(np.linalg.norm(seen["torque"], axis=1))
+    assert row["peak_wheel_momentum_nms"] == np.abs(seen["wheel_momentum"]).max()
+    assert row["start.attitude_error_deg"] == pytest.approx(angle[0])
+    assert np.radians(angle[0]) == pytest.approx(row["attitude_angle"])
+    assert seen["angular_velocity"][0, 2] == pytest.approx(row["angular_velocity.z"], rel=1e-12)
+    off = to_matrix(q).transpose(0, 2, 1) @ to_matrix(seen["estimate"])
+    sine = np.linalg.norm(off - off.transpose(0, 2, 1), axis=(1, 2)) / np.sqrt(8.0)
+    assert row["ake_deg"] == pytest.approx(np.degrees(sine[:-1][last[:-1]].max()), rel=1e-5)
+    found.write_csv(tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 31
+    assert float(lines[7]["torque.y"]) == seen["torque"][7, 1]
+
+
+def test_a_relative_error_is_what_is_left_of_the_vector_without_its_mean():
+    pilot = Pilot(Plan(SLEW, {"idle": "idle"}, SHORT, GIVEN["spread"], group=8))
+    flight = pilot.fly(0, "idle").flight
+    axis, seen = np.array([0.6, 0.0, 0.8]), dict(flight.histories)
+    wave = 0.1 + 0.01 * np.where(np.arange(31) % 2 == 0, 1.0, -1.0)
+    q = np.stack([from_rotation_vector(a * axis) for a in wave])
+    seen["relative"] = np.repeat(q[:, np.newaxis], 8, axis=1)
+    found = replace(flight, histories=seen).figures(window=1.5)  # four instants
+    assert found["ape_deg"] == pytest.approx(np.degrees(0.11))
+    assert found["rpe_deg"] == pytest.approx(np.degrees(0.01))
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_every_task_flies_and_is_replayed(env_id, tmp_path):
+    kwargs = {"max_episode_steps": 2}
+    report = campaign(env_id, "idle", 2, tmp_path, env_kwargs=kwargs, group=2)
+    json.dumps(report.as_dict(), allow_nan=False)
+    assert {"settling_s", "effort_nms", "peak_rate_deg_s"} <= {*report.campaign.figures}
+    assert Replay.of(report.campaign, 1).differs(report.campaign) == []
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        (SLEW, {"sensor": {"star_tracker": {"across_boresight": 1e-4, "slew_rate": 0.1}},
+                "actuator": {"delay": {"seconds": 0.5}}, "faults": {"time": (5.0, 20.0)},
+                "disturbance": {"constant": (1e-7, 0.0, 0.0)}}),
+        ("AttitudeSlew-v1", {"orbit": {"altitude": 500e3}, "constraints": {"rate": 0.1},
+                             "disturbance": {"gravity_gradient": True}}),
+        ("RigidTop-v0", {}),
+    ],
+)  # fmt: skip
+def test_every_number_of_the_resolved_configuration_arrives_in_the_env(env_id, kwargs):
+    nominal, tried = Nominal(env_id, kwargs, ()), 0
+    for place in nominal.places.values():
+        if place.level == GROUP and place.default.all() and place.default.size == 1:
+            wanted = 0.5 * place.default
+            try:
+                env = nominal.make(1, nominal.arguments({place.name: wanted}))
+            except ValueError:  # what a task has not, or has to be
+                continue
+            there = Nominal.__new__(Nominal)
+            there.tree, there.env = env.unwrapped.resolved, env.unwrapped
+            found = {one.name: one for one in there._numbers()}[place.name].nominal
+            assert found == pytest.approx(wanted, rel=1e-12), place.name
+            tried += 1
+    assert tried >= 6
+
+
+def test_what_a_run_draws_is_what_its_episode_has():
+    spread = {"inertia": {"factor": {"uniform": [0.98, 1.02]}}, "axes": {"normal": [0, 0.1]},
+              "actuator_scale.2": {"uniform": [0.5, 0.6]}}  # fmt: skip
+    pilot = Pilot(Plan(SLEW, {"idle": "idle"}, SHORT, spread, group=8))
+    draws = pilot.spread.of_runs(range(8))
+    env = pilot.nominal.make(8, {})
+    env.reset(seed=0)
+    env.reset(seed=0, options=pilot.nominal.options(env.unwrapped.state, draws))
+    has = env.unwrapped.parameters
+    moments = np.linalg.eigvalsh(has["inertia"])
+    assert moments == pytest.approx(np.sort(draws["inertia"]), rel=1e-9)
+    R = to_matrix(from_rotation_vector(draws["axes"]))
+    tensors = R * draws["inertia"][:, np.newaxis] @ R.transpose(0, 2, 1)
+    assert has["inertia"] == pytest.approx(tensors, rel=1e-9, abs=1e-9)
+    np.testing.assert_array_equal(has["actuator_scale"], draws["actuator_scale"])
+    assert (draws["actuator_scale"][:, [0, 1, 3]] == 1.0).all()
+
+
+def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
+    kwargs = {"orbit": {"altitude": 500e3}, "reference": "nadir", "max_episode_steps": 2}
+    found = [
+        Pilot(Plan("AttitudeSlew-v1", {"idle": "idle"}, kwargs, spread, group=4)).fly(0, "idle")
+        for spread in ({}, {"orbit_phase": {"uniform": [-0.5, 0.5]}})
+    ]
+    errors = [leg.columns["start.attitude_error_deg"] for leg in found]
+    assert errors[1] == pytest.approx(errors[0])
+    phases = found[1].columns["orbit_phase"]
+    assert len({*phases}) == 4
+
+
+def test_draws_depend_on_seed_and_run_alone():
+    nominal = Nominal(SLEW, SHORT, ["friction", "misalignment"])
+    given = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.01]}}
+    both, alone = Spread(given, nominal, 7), Spread({"friction": given["friction"]}, nominal, 7)
+    many, few = both.of_runs(range(100)), both.of_runs([40, 3])
+    for name, values in few.items():
+        np.testing.assert_array_equal(values, many[name][[40, 3]])
+    np.testing.assert_array_equal(alone.of_runs(range(100))["friction"], many["friction"])
+    assert both.seeds(range(5))[3] == both.seeds([3])[0]
+    other = Spread(given, nominal, 8).of_runs(range(100))
+    assert not np.isin(other["friction"], many["friction"]).any()
+    without = Spread(given, nominal, 7, without="misalignment").of_runs(range(100))
+    assert (without["misalignment"] == 0.0).all()
+    np.testing.assert_array_equal(without["friction"], many["friction"])
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        ({"normal": {"mean": 2.0, "std": 0.5}}, stats.norm(2.0, 0.5)),
+        ({"uniform": [-1.0, 3.0]}, stats.uniform(-1.0, 4.0)),
+        ({"log_uniform": [0.1, 10.0]}, stats.loguniform(0.1, 10.0)),
+        ({"triangular": {"low": 0.0, "mode": 1.0, "high": 4.0}}, stats.triang(0.25, 0.0, 4.0)),
+    ],
+)
+def test_a_distribution_draws_as_it_is_named(given, same):
+    u = np.random.default_rng(0).random((2000, 1))
+    assert stats.kstest(distribution("x", given, 1)(u)[:, 0], same.cdf).pvalue > 0.01
+
+
+def test_normals_vary_together_as_their_covariance_says():
+    nominal = Nominal(SLEW, SHORT, ["misalignment"])
+    matrix = 1e-4 * np.array([[4.0, 1.0, 0.0], [1.0, 1.0, -0.5], [0.0, -0.5, 2.0]])
+    block = {"names": ["misalignment"], "matrix": matrix.tolist(), "mean": [0.1, 0.0, 0.0]}
+    drawn = Spread({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
+    assert np.cov(drawn.T) == pytest.approx(matrix, abs=2e-5)
+    assert drawn.mean(axis=0) == pytest.approx([0.1, 0.0, 0.0], abs=2e-3)
+
+
+def test_rows_of_a_table_stay_together():
+    nominal = Nominal(SLEW, SHORT, ["inertia"])
+    rows = [[0.2, 0.15, 0.1], [0.18, 0.16, 0.05], [0.1, 0.1, 0.1]]
+    given = {"inertia": {"values": rows, "weights": [1, 0, 3]}}
+    drawn = Spread(given, nominal, 2).of_runs(range(400))["inertia"]
+    share = [np.all(drawn == row, axis=1).mean() for row in rows]
+    assert share == pytest.approx([0.25, 0.0, 0.75], abs=0.07)
+    assert sum(share) == 1.0
+
+
+def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
+    nominal = Nominal(SLEW, SHORT, ["inertia"])
+    spread = Spread({"inertia": {"factor": {"uniform": [0.8, 1.2]}}}, nominal, 0)
+    as_drawn, again = (spread.of_runs(range(300), redraw=one)["inertia"] for one in (False, True))
+    good = nominal.possible({"inertia": as_drawn}, 300)
+    assert 30 < (~good).sum() < 150
+    np.testing.assert_array_equal(again[good], as_drawn[good])
+    for moments in again:
+        rbgym.RigidBody(moments)
+    with pytest.raises(
+        ValueError, match=rf"got {(~good).sum()} of 300 runs that cannot, inertia of"
+    ):
+        spread.check(300, 8)
+
+
+@refused(
+    ({"frictoin": {"uniform": [0, 1]}}, "got 'frictoin'; did you mean 'friction'"),
+    ({"actuator.ReactionWheels.torqu": {}}, "did you mean 'actuator.ReactionWheels.torque'"),
+    ({"friction": {"uniform": [2, 1]}}, "uniform must have .*'low', 'high'.* in order"),
+    ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys out of"),
+    ({"friction": {"norml": [1, 2]}}, "did you mean 'normal'"),
+    ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
+    ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),
+    ({"friction": {"values": ["a"]}}, "values must be finite real numbers"),
+    ({"friction": {}}, "must have one of"),
+    ({"friction": 3}, "must be a dict with keys out of"),
+    ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of what is 0"),
+    ({"friction": {"uniform": [1, 2]}, "covariance": {"names": ["friction", "misalignment.x"],
+      "matrix": [[1, 0], [0, 1]]}}, r"draw each number once, got \['friction'\]"),
+    ({"covariance": {"names": ["friction", "misalignment.x"], "matrix": [[1, 2], [2, 1]]}},
+     "symmetric and positive definite"),
+    ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
+     "of runs or of groups alone"),
+    ([], "spread must be a dict"),
+    ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
+    ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),
+)  # fmt: skip
+def test_a_spread_that_is_none_is_refused(spread, tmp_path):
+    kwargs = SHORT | ({"randomization": {"inertia": 0.1}} if "axes" in spread else {})
+    flown(tmp_path, 16, spread=spread, env_kwargs=kwargs)
+
+
+@refused(
+    ({"policies": []}, "policies must name a controller"),
+    ({"policies": ["pdd"]}, "did you mean 'pd'"),
+    ({"window": 100.0}, "window must be from 0 to the 15 s of a run"),
+    ({"impossible": "skip"}, "impossible must be one of"),
+    ({"runs": 0}, "runs must be a positive integer"),
+    ({"group": 0}, "group must be a positive integer"),
+    ({"require": {"violations": {"quantile": 0.5, "at_most": 1}}}, "got 'violations'"),
+    ({"require": {"success": {"at_least": 0.9}}}, "runs must be at least 29"),
+)
+def test_a_campaign_that_is_none_is_refused(given, tmp_path):
+    flown(tmp_path, **({"spread": {}} | given))
+
+
+def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
+    spread = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.05]}}
+    found = campaign(SLEW, "pd", 8, tmp_path, **(GIVEN | {"spread": spread}), with_budget=True)
+    assert {one.source for one in found.budget} == {*spread}
+    without = Campaign.open(tmp_path / "budget" / "00")
+    assert (without.columns["pd"]["friction"] == 1.0).all()
+    ours, theirs = (one.columns["pd"]["misalignment.x"] for one in (found.campaign, without))
+    np.testing.assert_array_equal(ours, theirs)
+    (one,) = (o for o in found.budget if (o.figure, o.source) == ("ape_deg", "friction"))
+    assert one.without == without.sample("pd", "ape_deg").quantile(0.95).value
+    found.print()
+
+
+def test_a_policy_of_ones_own_flies_and_is_replayed(tmp_path):
+    class Spin:
+        def predict(self, observation, state=None, episode_start=None, deterministic=True):
+            return np.full((len(observation), 4), 0.5), None
+
+    own = flown(tmp_path, 8, {"mine": Spin(), "pd": "pd"})
+    assert [*own.columns] == ["mine", "pd"]
+    again = Campaign.open(tmp_path, {"mine": Spin()})
+    assert Replay.of(again, 3).differs(again) == []
+
+
+@pytest.mark.compiled
+def test_a_wheel_mounting_ten_degrees_off_in_a_few_runs_stands_first(tmp_path):
+    spread = {
+        "misalignment.z": {"values": [0.0, np.radians(10.0)], "weights": [0.95, 0.05]},
+        "inertia": {"factor": {"normal": [1.0, 0.005]}},
+        "attitude": {"values": [0.5]},
+        "wheel_momentum": {"uniform": [-1e-5, 1e-5]},
+        "rate_bias": {"normal": [0.0, 1e-6]},
+    }
+    kwargs = {"sensor": {"gyro": {"bias": 1e-6}, "star_tracker": {"across_boresight": 1e-5}}}
+    report = campaign(SLEW, "pd", 512, tmp_path, spread=spread, env_kwargs=kwargs, estimator=True)
+    effort = np.median(report.campaign.columns["pd"]["effort_nms"])
+    require = {"effort_nms": {"quantile": 0.99, "at_most": 1.01 * effort}}
+    judged = Report.of(report.campaign, require)
+    for found in (report.effects["pd"], judged.effects["pd"]):
+        assert found[0].draw == "misalignment.z"
+        assert found[0].value > 0.95
+    assert found[0].misses
+    assert not judged.all_met
+
+
+@pytest.mark.compiled
+def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_is_met(tmp_path):
+    pytest.importorskip("typer")
+    from typer.testing import CliRunner
+
+    from rbgym.agents.commands.cli import app
+
+    def run(*words, status):
+        done = CliRunner().invoke(app, ["campaign", *map(str, words)])
+        assert done.exit_code == status, (done.output, done.exception)
+        return done.stdout
+
+    out, spread, require = tmp_path / "out", tmp_path / "spread.yml", tmp_path / "require.yml"
+    spread.write_text("misalignment: {normal: {mean: 0.0, std: 0.01}}\n")
+    require.write_text("ape_deg: {quantile: 0.9, at_most: 1.0e-9}\n")
+    fly = (SLEW, "--policy", "pd", "--runs", 64, "--out", out, "--spread", spread)
+    told = run(*fly, "--require", require, status=1)
+    assert "ape_deg of 90 % at most 1e-09" in told
+    assert told.split()[-2:] == ["met", "-"]
+    assert len([*out.glob("pictures/*.png")]) == 4
+    again = json.loads(run(out, "--json", status=0))
+    assert again["runs"] == 64
+    assert again["figures"]["pd"]["success"] == {"1.0": pytest.approx([1.0, 0.944, 1.0], abs=1e-3)}
+    row = json.loads(run(out, "--replay", 63, "--json", status=0))
+    with (out / "runs.csv").open() as file:
+        last = [*csv.DictReader(file)][-1]
+    assert float(last["ape_deg"]) == row["ape_deg"]
+    assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
+    run(out, "--replay", 64, status=2)
+    run(out, "--budget", status=2)
