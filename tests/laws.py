@@ -30,6 +30,15 @@ def vee(matrix):
     return np.array([matrix[2, 1], matrix[0, 2], matrix[1, 0]])
 
 
+def flown(policy, env, steps, seed=0):
+    """What is told at the end of so many steps under a policy."""
+    (seen, info), memory = env.reset(seed=seed), None
+    for _ in range(steps):
+        action, memory = policy.predict(seen, memory)
+        seen, *_, info = env.step(action)
+    return info
+
+
 def slew(name, vectors, steps, **gains):
     """Attitudes (steps, n, 4), rates and actions (steps, n, 3) after a start from rest at rotation
     vectors (n, 3)."""

@@ -68,11 +68,6 @@ def test_each_scheme_has_its_order_and_no_more_than_two(name, J):
     np.testing.assert_array_less(order - 0.3, np.log2(coarse / fine))
 
 
-@pytest.mark.compiled
-def test_a_body_with_products_of_inertia():
-    assert max(error("quat_em", TILTED_TENSOR, 4000)) < 2e-6
-
-
 @pytest.mark.parametrize(
     ("name", "steps"),
     [

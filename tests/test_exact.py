@@ -222,7 +222,6 @@ def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
         np.testing.assert_allclose(turn, exact, atol=5e-15)
 
 
-@pytest.mark.interpreted
 def test_a_symmetric_body_does_not_go_on_from_the_state_of_one_whose_inertia_was_drawn():
     drawn = gym.make("RigidTop-v0", randomization={"inertia": 0.3}).unwrapped
     plain = gym.make("RigidTop-v0").unwrapped

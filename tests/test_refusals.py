@@ -8,12 +8,22 @@ import rbgym
 import rbgym.plot
 from rbgym import invariants, potentials, quaternion, registration, validation
 from rbgym.agents import controllers
-from rbgym.agents.controllers import AttitudePD, AxisPD, Idle, RateDamping
+from rbgym.agents.controllers import (
+    AttitudePD,
+    AttitudePID,
+    AxisPD,
+    Detour,
+    Idle,
+    RateDamping,
+    SpinLQR,
+)
 from rbgym.agents.judge.card import make_card
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import load
 from rbgym.agents.train.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
+from rbgym.envs.parts.goals import Axis
 from rbgym.testing import integrator_step
 
 pytestmark = pytest.mark.interpreted
@@ -80,6 +90,7 @@ REFUSED = {
         lambda: simulate(dt=0.0), lambda: simulate(dt=np.nan), lambda: scalable(dt=0.0),
         lambda: simulate(dt=True), lambda: simulate(dt=10**400),
         lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
+        lambda: AttitudePID(BODY, **LAW | {"dt": 0.0}),
     ],
     "integrator": [
         lambda: simulate(integrator="euler"),
@@ -116,6 +127,9 @@ REFUSED = {
     "max_episode_steps": [
         lambda: registration.register("Refused-v0", "m", "N", 0),
         lambda: gym.make_vec(ID, max_episode_steps=np.ones(3)),
+        *(lambda n=n: gym.make_vec(ID, max_episode_steps=n) for n in (0, -2, 2.5, np.nan)),
+        *(lambda n=n: evaluate("pd", ID, max_episode_steps=n) for n in (-1, 2.0)),
+        *(lambda n=n: evaluate("pretrained", ID, max_episode_steps=n) for n in (-1, "many")),
     ],
     "substeps": [lambda: gym.make(ID, substeps=10**400)],
     "torque_limit": [
@@ -134,6 +148,12 @@ REFUSED = {
     "runs": [lambda: rbgym.plot.pointing({"a": 3.0})],
     "rate_limit": [lambda: AttitudePD(BODY, np.ones(3), rate_limit=np.nan, dt=0.1)],
     "damping": [lambda: AttitudePD(BODY, **LAW, damping="1")],
+    "tolerances": [
+        lambda: controllers.make("lqr", gym.make("AttitudeSlew-v1"), tolerances=(0.1, 0.0)),
+        lambda: controllers.make("lqr", gym.make(ID), tolerances=(0.1, 1.0, -1.0)),
+    ],
+    "margin": [lambda: Detour(BODY, **LAW, cones=[((0, 0, 1), 0.3)], column=7, margin=-1.0)],
+    "goal": [lambda: SpinLQR(BODY, goal=Axis.at(0.3, 0.0, 5.0), **LAW)],
     "spin_time": [lambda: AxisPD(BODY, rbgym.HeavyTop(1.0), **LAW, spin_time=0.0)],
     "time": [lambda: RateDamping(BODY, **LAW, time=np.nan)],
     "channels": [lambda: Idle("3")],
@@ -150,7 +170,10 @@ REFUSED = {
     "seeds": [lambda: rollout(Network.random((7, 3), 0), ID, seeds=3)],
     "env_kwargs": [lambda: make_card(ID, env_kwargs=3.0)],
     "targets": [lambda: make_card(ID, "pd")],
-    "episodes": [lambda: make_card(ID, episodes="1"), lambda: make_card(ID, episodes=1.5)],
+    "episodes": [
+        lambda: make_card(ID, episodes="1"), lambda: make_card(ID, episodes=1.5),
+        *(lambda n=n: evaluate("pd", episodes=n) for n in (0, 257, np.nan, np.inf, 10**400)),
+    ],
     "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
     "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
     "potential": [

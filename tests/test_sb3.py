@@ -13,6 +13,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
+from checks import same
 from goal_line import GoalLine, LazyInfo
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.registration import ENVIRONMENTS
@@ -42,30 +43,20 @@ def test_the_adapter_and_dummy_vec_env_tell_the_same_story(env_id):
     theirs = DummyVecEnv([lambda: gym.make(env_id, max_episode_steps=7)] * 3)
     ours.action_space.seed(5)
     ours.seed(11), theirs.seed(11)
-    assert_same(ours.reset(), theirs.reset())
+    assert same(ours.reset(), theirs.reset())
     ended = 0
     for _ in range(20):
         actions = np.stack([ours.action_space.sample() for _ in range(3)])
         a, b = ours.step(actions), theirs.step(actions)
         for mine, reference in zip(a[:3], b[:3], strict=True):
-            assert_same(mine, reference)
+            assert same(mine, reference)
         for mine, reference in zip(a[3], b[3], strict=True):
             assert bool(mine) == ("terminal_observation" in reference)
             if mine:
                 ended += 1
                 assert mine["TimeLimit.truncated"] == reference["TimeLimit.truncated"]
-                assert_same(*(i["terminal_observation"] for i in (mine, reference)))
+                assert same(*(i["terminal_observation"] for i in (mine, reference)))
     assert ended >= 6
-
-
-def assert_same(mine, reference):
-    if isinstance(reference, dict):
-        assert mine.keys() == reference.keys()
-        for key, part in reference.items():
-            assert_same(mine[key], part)
-        return
-    np.testing.assert_array_equal(mine, reference)
-    assert mine.dtype == reference.dtype
 
 
 def test_a_native_env_gives_the_last_observation_of_the_episode_and_the_first_of_the_next():

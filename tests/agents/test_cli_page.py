@@ -28,12 +28,6 @@ GROUP = typer.Context(ROOT, info_name="rbgym")
 NAMES = ROOT.list_commands(GROUP)
 COMMANDS = {name: ROOT.get_command(GROUP, name) for name in NAMES}
 EXAMPLES = [(name, line) for name, c in COMMANDS.items() for line in examples_of(c)]
-# They take a moment; the others train, measure for long, or need a run that is there.
-CHEAP = (
-    "rbgym list",
-    "rbgym simulate -i quat_em -i rkn4 -i trap --dt 0.05 --steps 10000",
-    "rbgym simulate --mgl 20 --omega 0,0,50 --quaternion 0.8,0.6,0,0",
-)
 
 
 def words(line: str) -> list[str]:
@@ -82,15 +76,6 @@ def test_every_example_can_be_parsed_and_names_what_there_is(line, tmp_path, mon
     COMMANDS[name].make_context(name, arguments)
     ids = [word for word in arguments if re.fullmatch(r"[A-Za-z]+-v\d", word)]
     assert set(ids) <= set(ENVIRONMENTS)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("line", CHEAP)
-def test_examples_that_are_cheap_run(line):
-    assert line in [shown for _, shown in EXAMPLES]
-    done = CliRunner().invoke(app, words(line))
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout
 
 
 def completed(shell: str, line: str) -> list[str]:

@@ -32,6 +32,7 @@ WRONG = [
     ("simulate", "--integrator", ["akv"], "did you mean 'akw'"),
     ("simulate", "--inertia", ["1,2", "1,2,x"], "'--inertia': must be 3 or 9 comma-separated"),
     ("simulate", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers, got '1,2'"),
+    ("simulate", "--omega", ["1," * 20_000], "must be 3 comma-separated numbers, got '1,1,"),
     ("simulate", "--omega", ["1e308,1,1", "1,-1e-320,1"], "0 or from 1e-100 to 1e100 in size, got"),
     ("simulate", "--quaternion", ["1,0,0"], "'--quaternion': must be 4 comma-separated numbers"),
     ("simulate", "--quaternion", ["0,0,0,0", "nan,0,0,0"], "quaternion must"),
@@ -114,7 +115,8 @@ WRONG = [
     ("campaign folder", "--video", ["x.gif"], "--replay must name a run"),
     ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
     ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
-    ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
+    ("view", "--integrator", ["akv"], "did you mean 'akw'"),
+    ("view", "--integrator", ["akw -i imid -i trap -i rrr"], "must name at most 3 each, got 4"),
     ("view --env RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
     ("view", "--policy", ["pd"], "policy must be left out without an env"),
     ("view", "--dt", ["0", "nan"], "dt must be a positive finite number"),
@@ -172,6 +174,7 @@ def assert_refused(message, arguments, tmp_path, monkeypatch):
     assert message in done.stderr
     assert done.stderr.startswith("rbgym: ")
     assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 2100  # however long a value is
     assert not re.search(r"<class|<function| object at |Path\(|np\.|array\(", done.stderr)
     assert not done.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
@@ -266,14 +269,6 @@ def test_without_its_extra_the_command_line_says_what_to_install():
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"
-
-
-def test_a_message_ends_however_long_a_value_is():
-    done = CliRunner().invoke(app, ["simulate", "--omega", "1," * 20_000], prog_name="rbgym")
-    assert done.exit_code == 2
-    assert done.stderr.count("\n") == 1
-    assert len(done.stderr) < 2100
-    assert "must be 3 comma-separated numbers, got '1,1," in done.stderr
 
 
 @pytest.mark.parametrize(("text", "number"), [("1e6", 1_000_000), ("2.5e3", 2500), ("0", 0)])

@@ -112,12 +112,6 @@ def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque
         controllers.make("swing_up", whole, catch="net")
 
 
-def test_a_tolerance_of_the_lqr_that_is_none_is_refused():
-    for env_id, tolerances in (("AttitudeSlew-v1", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
-        with pytest.raises(ValueError, match=r"tolerances must be positive, got"):
-            controllers.make("lqr", gym.make(env_id), tolerances=tolerances)
-
-
 @pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])
 def test_laws_are_refused_where_no_quaternion_is_shown(form):
     env = gym.make("AttitudeTracking-v1", observation=form)

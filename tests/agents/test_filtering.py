@@ -9,6 +9,7 @@ from scipy.stats import chi2
 
 import rbgym.agents
 from family import SLEW, quick
+from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
@@ -132,35 +133,22 @@ def test_the_bias_becomes_known(slews):
 @pytest.mark.parametrize("law", ["pd", "quaternion_feedback"])
 def test_a_law_points_better_behind_the_filter_than_behind_the_measurement(law):
     at_rest = []
-    for estimating in (True, False):
+    for make in (Estimating.for_env, controllers.make):
         env = many(200)
-        policy = Estimating.for_env(law, env) if estimating else controllers.make(law, env)
-        (seen, _), memory = env.reset(seed=0), None
-        for _ in range(200):
-            actions, memory = policy.predict(seen, memory)
-            seen, *_, info = env.step(actions)
+        info = flown(make(law, env), env, 200)
         at_rest.append(np.sqrt(np.mean(info["attitude_error"] ** 2)))
     assert at_rest[0] < 0.5 * at_rest[1]
 
 
 def test_bang_bang_does_not_chatter_with_the_noise_of_the_estimate():
     env = many(64, "AttitudeSlew-v1", sensor=SENSORS)
-    policy = Estimating.for_env("bang_bang", env)
-    (seen, _), memory = env.reset(seed=0), None
-    for _ in range(200):
-        actions, memory = policy.predict(seen, memory)
-        seen, *_, info = env.step(actions)
-    assert info["is_success"].all()
+    assert flown(Estimating.for_env("bang_bang", env), env, 200)["is_success"].all()
 
 
 def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
     env = many(32)
     for policy in (rbgym.agents.load(SLEW), "hysteretic"):
-        filtering, memory = Estimating.for_env(policy, env), None
-        seen, _ = env.reset(seed=0)
-        for _ in range(200):
-            actions, memory = filtering.predict(seen, memory)
-            seen, *_, info = env.step(actions)
+        info = flown(Estimating.for_env(policy, env), env, 200)
         assert np.median(info["attitude_error"]) < 0.02
 
 

@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.envs.actuators import ReactionWheels, Torque
@@ -55,11 +56,7 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
 
 def off(env, name, steps, **gains):
     """Largest attitude error and rate error of all lanes after so many steps."""
-    law, memory = controllers.make(name, env, **gains), None
-    seen, _ = env.reset(seed=0)
-    for _ in range(steps):
-        action, memory = law.predict(seen, memory)
-        seen, *_, info = env.step(action)
+    info = flown(controllers.make(name, env, **gains), env, steps)
     return info["attitude_error"].max(), info["rate_error"].max()
 
 

@@ -66,9 +66,3 @@ def test_of_several_cones_the_first_in_the_way_counts():
     turn, still = (1.9, 0.0, 0.0), (0.0, 0.0, 0.0)
     alone = far[0].predict(seen(turn, still, first))[0]
     np.testing.assert_array_equal(both[0].predict(seen(turn, still, first, second))[0], alone)
-
-
-def test_a_margin_below_nothing_is_refused():
-    env = gym.make("AttitudeSlew-v1", constraints={"keep_out": [cone((0.0, 0.0, -1.0))]})
-    with pytest.raises(ValueError, match="margin must be"):
-        controllers.make("detour", env, margin=-1.0)

@@ -52,25 +52,6 @@ def test_the_law_itself_remembers_nothing_between_calls():
     np.testing.assert_array_equal(one[0], a[0][0])
 
 
-def test_past_a_half_turn_the_torque_goes_on_as_it_was():
-    angles = np.linspace(3.0, 3.3, 31)
-    path = canonicalized(from_rotation_vector(angles[:, None] * np.array([0.0, 0.0, 1.0])))
-    assert np.abs(np.diff(path[:, 3])).max() > 1.9  # the observation jumps
-    law, pd = of_slew("hysteretic"), of_slew("pd")
-    memory, torques = None, {"hysteretic": [], "pd": []}
-    for q in path:
-        row = np.concatenate([q, np.zeros(3)])
-        action, memory = law.predict(row, memory, np.array([memory is None]))
-        torques["hysteretic"].append(action[2])
-        torques["pd"].append(pd.predict(row)[0][2])
-    assert (np.array(torques["hysteretic"]) < 0).all()
-    assert (np.array(torques["pd"]) > 0).any()
-
-
-def of_slew(name):
-    return controllers.make(name, gym.make(SLEW, **QUICK[SLEW]))
-
-
 def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hysteretic_law():
     """As in the paper: the noise shows the body beyond the half turn, whichever side it is on."""
     noise, z = 0.1, np.array([0.0, 0.0, 1.0])

@@ -9,9 +9,8 @@ from family import at, quick
 from laws import BODY, J
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers import AttitudeLQR, PrecessionLQR, SpinLQR, UprightLQR
+from rbgym.agents.controllers import AttitudeLQR, UprightLQR
 from rbgym.agents.controllers.lqr import held_gain
-from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector
 
@@ -75,17 +74,6 @@ def test_a_small_motion_of_the_body_is_the_one_that_the_linear_law_was_made_for(
     assert np.abs(x[0]).max() < 1.9e-3
 
 
-def test_the_chosen_lqr_is_that_of_the_goal():
-    chosen = {
-        "AttitudeSlew-v1": AttitudeLQR,
-        "RigidTop-v0": UprightLQR,
-        "SteadyPrecession-v0": PrecessionLQR,
-        "NutationDamping-v0": SpinLQR,
-    }
-    for env_id, cls in chosen.items():
-        assert type(controllers.make("lqr", gym.make(env_id))) is cls
-
-
 def test_about_a_spin_the_gain_is_that_of_eulers_equations_linearised_by_differences():
     law = controllers.make("lqr", gym.make("NutationDamping-v0"))
     J, spin = law.inertia, law.wanted
@@ -102,10 +90,3 @@ def test_about_a_spin_the_gain_is_that_of_eulers_equations_linearised_by_differe
     Q, R = np.diag([0.3**-2.0] * 5), np.diag(law.limits**-2.0)
     K = riccati(whole[:5, :5], whole[:5, 5:], Q, R)
     np.testing.assert_allclose(law.gain, K, rtol=1e-6, atol=1e-9)
-
-
-def test_a_spin_that_is_not_upright_is_refused():
-    env = gym.make("IntermediateAxis-v0")
-    tilted = Axis.at(0.3, 0.0, 5.0)
-    with pytest.raises(ValueError, match="goal must be an upright"):
-        SpinLQR(env.unwrapped.body, [1, 1, 1], tilted, rate_limit=1.0, dt=0.1)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from family import SLEW, at, quick
-from laws import BODY, J, drawn, law_of
+from laws import J, drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, AttitudePID
 from rbgym.quaternion import from_rotation_vector
@@ -72,8 +72,3 @@ def test_a_large_slew_does_not_wind_the_integral_up(angle):
     # Summed up from the start it would be 0.26, 0.86 and 1.6 rad beyond.
     assert pid.min() > pd.min() - 3e-3
     assert np.abs(pid[-1]) < 1e-6
-
-
-def test_without_a_period_there_is_nothing_to_sum():
-    with pytest.raises(ValueError, match="dt must be a positive"):
-        AttitudePID(BODY, [0.02] * 3, rate_limit=2.0, dt=0.0)

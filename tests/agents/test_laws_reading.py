@@ -9,6 +9,7 @@ from gymnasium.wrappers import RescaleAction, TransformObservation
 from gymnasium.wrappers.vector import NormalizeObservation
 
 from family import quick_make
+from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.recurrent import RecurrentNetwork
@@ -26,14 +27,7 @@ def test_a_tumbling_target_is_met_whatever_the_limit_that_rates_are_shown_by(kwa
     columns = env.unwrapped.columns
     assert columns["angular_velocity"].factor == columns["target_angular_velocity"].factor == 3.0
     assert ("quaternion_ahead" in columns) == ("preview" in kwargs)
-    law, memory = controllers.make("pd", env), None
-    seen, info = env.reset(seed=0)
-    for _ in range(150):
-        action, memory = law.predict(seen, memory)
-        seen, *_, info = env.step(action)
-        if info["is_success"].all():
-            break
-    assert info["is_success"].all()
+    assert flown(controllers.make("pd", env), env, 150)["is_success"].all()
 
 
 def with_more(env_id, **changes):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import rbgym
-from rbgym.agents import controllers
 from rbgym.agents.controllers import AxisPD
 from rbgym.quaternion import from_rotation_vector, rotate_inverse
 
@@ -59,8 +58,3 @@ def test_both_quaternions_of_an_attitude_get_the_same_torque():
 
 def test_hanging_straight_down_gives_finite_torques():
     assert np.isfinite(law(0.02).torque(tilted([np.pi, 0, 0]), np.ones((1, 3)))).all()
-
-
-def test_an_unknown_controller_suggests_the_near_name():
-    with pytest.raises(ValueError, match="did you mean 'pd'"):
-        controllers.make("pdd", None)

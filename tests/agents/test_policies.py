@@ -33,6 +33,7 @@ SMALL["policy_kwargs"] = {"net_arch": [16, 8], "activation_fn": "ReLU"}
 OFF_POLICY = {**SMALL, "buffer_size": 1000}
 CHANGES = {"ppo": SMALL, "sac": OFF_POLICY, "tqc": OFF_POLICY}
 CHANGES["recurrent_ppo"] = SMALL | {"policy_kwargs": "dict(net_arch=[8], lstm_hidden_size=8)"}
+OTHERS = [("ppo", {"activation_fn": name}) for name in ("Tanh", "ELU")]
 
 
 def plain(model):
@@ -71,9 +72,10 @@ def moved(model):
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("algo", list(CHANGES))
-def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, normalize):
-    model, env = saved(tmp_path, algo, normalize=normalize)
+@pytest.mark.parametrize(("algo", "net"), [*((algo, None) for algo in CHANGES), *OTHERS])
+def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, net, normalize):
+    more = {"policy_kwargs": {"net_arch": [16, 8], **net}} if net else {}
+    model, env = saved(tmp_path, algo, normalize=normalize, **more)
     trained.write(tmp_path, plain(moved(model)), spaces_of(env), {"algo": algo})
     seen = observations()
     shown = env.normalize_obs(seen) if isinstance(env, VecNormalize) else seen
@@ -120,12 +122,17 @@ def test_a_policy_with_state_dependent_noise_is_read(tmp_path, algo):
 
 
 def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):
-    model, env = saved(tmp_path, env_id="AttitudeReach-v0", normalize={"norm_reward": False})
+    how = {"norm_reward": False, "clip_obs": 0.7}
+    model, env = saved(tmp_path, env_id="AttitudeReach-v0", normalize=how)
     seen = observations("AttitudeReach-v0")
     read = rbgym.agents.load(tmp_path)
     assert read.observation_space == env.observation_space
-    expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
+    shown = env.normalize_obs(seen)
+    assert np.abs(shown["observation"]).max() == np.float32(0.7)
+    expected, _ = model.predict(shown, deterministic=True)
     np.testing.assert_allclose(read.predict(seen)[0], expected, atol=ROUND_OFF)
+    env.norm_obs = False
+    assert plain(model).normalizer is None
 
 
 def test_a_file_holds_arrays_that_safetensors_reads_and_nothing_of_the_critic(tmp_path):

@@ -7,6 +7,7 @@ from gymnasium.spaces import flatdim
 from gymnasium.vector import AutoresetMode
 
 import rbgym
+from fuzzing.interrupting import HOOKS
 from interpreted_runs import MORE
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
@@ -125,20 +126,6 @@ def test_a_result_does_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize(
-    ("name", "hook"),
-    [
-        ("reward", lambda state, action: np.zeros(len(action))),
-        ("observation", lambda state: np.zeros((len(state["time"]), 7))),
-        ("termination", lambda state: np.zeros(len(state["time"]))),
-        ("disturbance", lambda state: np.zeros((len(state["time"]), 3))),
-    ],
-)
-def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
-    with pytest.raises(ValueError, match=f"^{name} must be given by name .* vector environment"):
-        rollout(small(0), TOP, episodes=8, env_kwargs={name: hook})
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"networks": []}, "networks must be at least one"),
@@ -149,6 +136,10 @@ def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
         ({"seeds": [-1]}, "seed must be an integer from 0"),
         ({"env_id": "CartPole-v1"}, "env_id must be a task of rbgym, got 'CartPole-v1'"),
         ({"env_kwargs": {"obsrevation": "mrp"}}, "arguments must be out of"),
+        *(
+            ({"env_kwargs": {name: hook}}, f"^{name} must be given by name .* vector environment")
+            for name, hook in HOOKS.items()
+        ),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

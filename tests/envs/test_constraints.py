@@ -149,10 +149,6 @@ def test_cones_are_drawn_about_their_directions_in_the_world():
         assert any(np.abs(angles - one["half_angle"]).max() < 1e-7 for angles in off)
 
 
-def test_without_constraints_info_has_no_cost():
-    assert not [name for name in make(SLEW).reset(seed=0)[1] if "cost" in name]
-
-
 @refused(
     (SLEW, {}, "constraints must have any of"),
     (SLEW, {"keep_out": SUN}, r"constraints\['keep_out'\] must be a list"),

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import rbgym
 from family import at, make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
@@ -114,20 +113,6 @@ def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
 
 
 @pytest.mark.compiled
-def test_a_wheel_that_stands_still_holds_against_small_commands():
-    """Stiction: the body is not turned by commands below the friction, and is by larger ones."""
-    env = make("InertialPointing-v0")
-    for command, turns in ((0.02, False), (0.03, True)):
-        at(env, (1, 0, 0, 0), wheel_momentum=np.zeros(3))
-        for _ in range(5):
-            env.step(np.full(3, command, dtype=np.float32))
-        assert (np.abs(env.state["angular_velocity"]).min() > 1e-5) == turns
-    found = {law: evaluate(law, "InertialPointing-v0", 64).success_rate for law in ("pd", "pid")}
-    assert found["pid"] == 1.0
-    assert 0.8 < found["pd"] < 1.0
-
-
-@pytest.mark.compiled
 def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
     env = many(DUMPING, 8, max_episode_steps=2850)
     law = controllers.make("pd", env)
@@ -160,12 +145,4 @@ def test_who_turns_straight_meets_the_cone_and_ends_there():
     # The cone costs, but does not end the episode; the slew is that of AttitudeSlew-v1.
     charged = evaluate("pd", "KeepOutSlew-v0", 64, difficulty="easy")
     assert charged.success_rate == 1.0
-    env = make("KeepOutSlew-v0", difficulty="easy")
-    law = controllers.make("pd", env)
-    seen, info = env.reset(seed=4)
-    for _ in range(60):
-        seen, _, _, _, info = env.step(law.predict(seen)[0])
-        bright, q = info["keep_out_0"], env.state["quaternion"]
-        boresight = rbgym.quaternion.rotate(q, np.array([0.0, 0.0, 1.0]))
-        assert info["cost"] == (boresight @ bright > math.cos(0.3))
-        np.testing.assert_allclose(seen[7:], rbgym.quaternion.rotate_inverse(q, bright), atol=1e-6)
+    assert charged.violating == 1.0

@@ -155,10 +155,6 @@ def test_a_dead_sensor_says_what_it_said_a_period_before():
     assert dead.sum() > 20
 
 
-def test_without_faults_info_has_no_word_of_them():
-    assert not {"fault", "fault_time"} & make(SLEW).reset(seed=0)[1].keys()
-
-
 @refused(
     ({}, "must have time"),
     ({"time": (2, 1)}, r"faults\['time'\] must be first and last"),

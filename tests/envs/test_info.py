@@ -25,6 +25,8 @@ def test_a_single_env_tells_numbers_and_vectors(env_id):
     info = stepped(None, env_id)
     assert type(info) is dict
     assert info.keys() >= COMMON
+    told = {name.partition("_")[0] for name in info} & {"cost", "keep", "fault"}
+    assert told == ({"cost", "keep"} if env_id == "KeepOutSlew-v0" else set())  # which has a cone
     for name, value in info.items():
         assert isinstance(value, float | bool | np.ndarray), name
         assert np.shape(value) == () or value.flags.c_contiguous

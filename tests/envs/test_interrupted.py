@@ -9,50 +9,26 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from family import SLEW, many
-from fuzzing.interrupting import HOOKS, Interrupter
+from fuzzing.interrupting import HOOKS, Hook, Interrupter
 
 pytestmark = pytest.mark.interpreted
 
 
-class Interrupts:
-    """A reward hook that raises when it is told to."""
-
-    def __init__(self):
-        self.now = False
-
-    def __call__(self, state, commands):
-        if self.now:
-            raise KeyboardInterrupt
-        return np.zeros(len(commands))
-
-
-@pytest.fixture(params=["single", *AutoresetMode])
-def interrupted(request):
-    """An environment after a step that a hook broke off, which ended the episode."""
-    hook = Interrupts()
-    if request.param == "single":
-        env = gym.make(SLEW, reward=hook).unwrapped
-    else:
-        env = many(SLEW, 4, reward=hook, max_episode_steps=2, autoreset_mode=request.param)
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_after_an_interrupted_step_only_a_whole_reset_goes_on(mode):
+    env = many(SLEW, 4, reward=HOOKS["reward"], max_episode_steps=2, autoreset_mode=mode)
+    nothing = np.zeros((4, 3))
     env.reset(seed=0)
-    env.step(np.zeros(env.action_space.shape))
-    hook.now = True
-    with pytest.raises(KeyboardInterrupt):
-        env.step(np.zeros(env.action_space.shape))
-    hook.now = False
-    return env
-
-
-def test_after_an_interrupted_step_only_a_whole_reset_goes_on(interrupted):
-    nothing = np.zeros(interrupted.action_space.shape)
+    env.step(nothing)
+    Hook.left = 1
+    with pytest.raises(RuntimeError, match="a hook fails"):
+        env.step(nothing)  # which ended the episode
     with pytest.raises(gym.error.ResetNeeded, match=r"interrupted.*call reset"):
-        interrupted.step(nothing)
-    if nothing.ndim > 1:
-        mask = np.array([True, False, True, True])
-        with pytest.raises(gym.error.ResetNeeded, match="interrupted"):
-            interrupted.reset(options={"reset_mask": mask})
-    interrupted.reset()
-    interrupted.step(nothing)
+        env.step(nothing)
+    with pytest.raises(gym.error.ResetNeeded, match="interrupted"):
+        env.reset(options={"reset_mask": np.array([True, False, True, True])})
+    env.reset()
+    env.step(nothing)
 
 
 def by_buffers(env):

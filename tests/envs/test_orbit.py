@@ -4,7 +4,6 @@ import math
 from datetime import datetime
 from types import SimpleNamespace
 
-import gymnasium as gym
 import numpy as np
 import ppigrf
 import pytest
@@ -13,7 +12,9 @@ from scipy.integrate import solve_ivp
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
+from laws import flown
 from rbgym import RigidBody
+from rbgym.agents import controllers
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
@@ -276,39 +277,12 @@ def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_
 
 
 def test_a_law_follows_the_nadir():
-    from rbgym.agents import controllers
-
     never = {"star_tracker": {"sun_exclusion": 1e-9}}
     env = make(SLEW, orbit=ROUND, reference="nadir", sensor=never, **FREELY)
-    law = controllers.make("pd", env)
-    seen, memory = env.reset(seed=1)[0], None
-    for _ in range(600):
-        action, memory = law.predict(seen, memory)
-        seen, _, _, _, info = env.step(action)
+    info = flown(controllers.make("pd", env), env, 600, seed=1)
     assert info["is_success"]
     assert info["attitude_error"] < 1e-3
     assert np.linalg.norm(env.state["angular_velocity"]) == pytest.approx(1.13e-3, rel=0.01)
-
-
-EVERYTHING = {
-    "orbit": OVAL, "reference": "nadir", "disturbance": PULL, "integrator": "quat_em",
-    "actuator": ["wheels", "magnetorquers"],
-    "sensor": {
-        "gyro": {"angle_walk": 1e-4, "bias": 1e-4},
-        "star_tracker": {**BLINDED, "period": 0.5, "latency": 0.3},
-        "magnetometer": {"noise": 1e-7, "bias": 1e-7},
-        "sun_sensor": {"noise": 1e-3, "bias": 1e-3},
-    },
-}  # fmt: skip
-
-
-def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
-    env = gym.make(SLEW, **EVERYTHING)
-    assert gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json())).unwrapped
-    env.reset(seed=3)
-    state = env.unwrapped.state
-    names = ("orbit_phase", "earth_phase", "season", "node")
-    assert all(-0.5 <= state[name] <= 0.5 for name in names)
 
 
 @refused(

@@ -220,14 +220,6 @@ def test_the_axis_meets_the_wall_where_its_torque_changes_sign():
     assert (scene.body.vertices[:, 2] > wall.position[2]).all()
 
 
-def test_a_cone_that_is_forbidden_is_drawn_about_its_direction():
-    cone = {"axis": (1.0, 0.0, 0.0), "direction": (0.0, 1.0, 0.0), "half_angle": 0.5}
-    env = make(SLEW, constraints={"keep_out": [cone]})
-    at(env, (1, 0, 0, 0), target_quaternion=QUARTER_ABOUT_Y)
-    rim = next(curve.points for curve in scene_of(env).curves if curve.name == "forbidden")
-    assert np.allclose(rim[:, 1] / np.linalg.norm(rim, axis=1), math.cos(0.5))
-
-
 class Lamp(Torque):
     """An actuator that says itself how it is drawn."""
 

@@ -96,17 +96,6 @@ def test_at_the_target_the_outline_of_the_goal_hides_that_of_the_body():
     assert turned_over < 2 * max(together, 40)  # a box turned over has the same edges
 
 
-def test_the_same_scene_gives_the_same_picture():
-    env, other = drawn("ReactionWheelSlew-v1"), drawn("ReactionWheelSlew-v1")
-    for one in (env, other):
-        for _ in range(3):
-            one.render()
-            one.step(np.full(4, 0.2))
-    first = env.render()
-    assert np.array_equal(first, env.render())
-    assert np.array_equal(first, other.render())
-
-
 @pytest.mark.parametrize("env_id", ["FreeFlyer-v0", "MagneticDetumble-v1"])
 def test_an_episode_that_is_drawn_is_the_same_to_the_last_bit(env_id):
     env, plain = drawn(env_id), make(env_id)

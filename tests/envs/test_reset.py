@@ -39,20 +39,34 @@ def test_seeds_may_be_any_sequence_of_integers_but_text():
         vector().reset(seed=range(3))
 
 
-def test_a_refused_reset_changes_nothing():
-    vec = vector()
-    vec.reset(seed=1)
-    expected = vec.np_random.bit_generator.state
-    bad = {"quaternion": [2.0, 0.0, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0]}
-    with refused_and_unchanged(vec, "unit length"):
-        vec.reset(seed=9, options={"state": bad})
-    assert vec.np_random.bit_generator.state == expected
-
-
-@pytest.mark.parametrize("steps", [0, -2, 2.5, float("nan")])
-def test_a_horizon_that_is_no_number_of_steps_is_refused(steps):
-    with pytest.raises(ValueError, match="max_episode_steps"):
-        vector(max_episode_steps=steps)
+@pytest.mark.parametrize(
+    ("env_id", "state", "message"),
+    [
+        (ID, {"quaternion": (2, 0, 0, 0)}, "unit length"),
+        ("AttitudeSlew-v1", {"target_quaternion": (2, 0, 0, 0)}, "target_quaternion.*unit length"),
+        ("AttitudeSlew-v1", {"target_quaternion": (1, 0, 0)}, "target_quaternion.* of shape"),
+        ("AttitudeSlew-v1", {"target_quaternion": (np.nan, 0, 0, 1)}, "target_quaternion.*finite"),
+        ("ScalableSpin-v0", {"scale": 1e-160}, r"scale.*within \[0.1, 10\]"),
+        ("ScalableSpin-v0", {"scale_rate": 1e308}, "scale_rate.*within"),
+        ("FreeFlyer-v0", {"velocity": (1e308, 0, 0)}, "velocity.*within"),
+        ("FreeFlyer-v0", {"position": (0, 0)}, "position.*shape"),
+        ("MagneticDetumble-v1", {"orbit_phase": 1e300}, r"orbit_phase.*within \[-1, 1\]"),
+        ("MagneticDetumble-v1", {"orbit_phase": 1j}, "orbit_phase.*must be numbers"),
+        ("SoftWall-v0", {"scale": 1.0}, "must have the keys"),
+        ("ReactionWheelSlew-v1", {"wheel_momentum": (0, 0, 0, 0.1)}, "within"),
+        ("ReactionWheelSlew-v1", {"wheel_momentum": (0, 0, 0)}, "shape"),
+        ("ReactionWheelSlew-v1", {"wheel_momentum": "x"}, "numbers"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, message):
+    good = {"quaternion": (0.8, 0.36, -0.48, 0.0), "angular_velocity": (0, 0, 0)}
+    for env in (gym.make(env_id), gym.make_vec(env_id, num_envs=2)):
+        env.reset(seed=1)
+        env.step(np.full(env.action_space.shape, 0.3))
+        expected = env.unwrapped.np_random.bit_generator.state
+        with refused_and_unchanged(env, message):
+            env.reset(seed=9, options={"state": good | state})
+        assert env.unwrapped.np_random.bit_generator.state == expected
 
 
 def test_no_horizon_is_what_gymnasium_writes_as_minus_one():

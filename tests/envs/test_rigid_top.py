@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from checks import check_vector_env
 from family import at
 from rbgym.quaternion import rotate
 
@@ -44,18 +43,6 @@ def test_start_states_fill_the_documented_ranges_uniformly():
     assert np.hypot(omega[:, 0], omega[:, 1]).max() <= 0.1
 
 
-def test_a_command_is_a_torque_about_the_body_axis_in_newton_metres():
-    env = make(mgl=1e-12, torque_limit=[0.2, 0.3, 0.4], substeps=1)
-    for axis in range(3):
-        at(env, (0.8, 0.6, 0, 0))
-        env.step(np.eye(3)[axis])
-        # From rest about a principal axis: omega = torque dt / moment, exactly.
-        expected = env.torque_limit[axis] * env.dt / env.body.moments[axis]
-        np.testing.assert_allclose(
-            env.state["angular_velocity"], expected * np.eye(3)[axis], rtol=1e-9, atol=1e-9
-        )
-
-
 def test_reward_is_the_documented_formula():
     env = make()
     env.reset(seed=2)
@@ -73,23 +60,15 @@ def test_reward_is_the_documented_formula():
     assert info["attitude_error"] == pytest.approx(tilt, rel=1e-9)
 
 
-@pytest.mark.compiled
-def test_observations_stay_in_their_box_and_the_fast_or_fallen_end():
-    vec = gym.make_vec(ID, num_envs=512, autoreset_mode=AutoresetMode.SAME_STEP)
-    vec.reset(seed=0)
-    rng = np.random.default_rng(0)
-    pushes = np.sign(rng.standard_normal((512, 3)))
-    ends = 0
-    for _ in range(150):
-        observations, _, terminated, _, info = vec.step(pushes)
-        assert vec.observation_space.contains(observations)
-        for lane in np.flatnonzero(terminated):
-            final = info["final_obs"][lane]
-            assert vec.single_observation_space.contains(final)
-            fast = np.linalg.norm(final[4:] * 40) > 40 - 1e-3
-            assert fast or 1 - 2 * (final[1] ** 2 + final[2] ** 2) < 1e-6
-        ends += terminated.sum()
-    assert ends > 512
+@pytest.mark.parametrize(
+    ("tilt", "spin", "ends"),
+    [(1.54, 0.0, False), (1.55, 0.0, True), (0.0, 39.7, False), (0.0, 39.9, True)],
+)
+def test_the_fast_and_the_fallen_end(tilt, spin, ends):
+    env = make()
+    at(env, [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0], (0, 0, spin))
+    # A period of full torque adds 0.2 rad/s to the spin, up to 40 rad/s; a tilt grows by 0.023.
+    assert env.step(np.array([0.0, 0.0, 1.0]))[2] is ends
 
 
 def test_success_needs_fifty_steps_at_rest_upright():
@@ -104,25 +83,6 @@ def test_sparse_reward_is_one_in_the_success_region_only():
     for tilt, expected in ((0.0, 1.0), (0.2, 0.0)):
         at(env, [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0])
         assert env.step(np.zeros(3))[1] == expected
-
-
-def upright_hook(state, action):
-    return rotate(state["quaternion"], (0.0, 0.0, 1.0))[:, 2] - 0.1 * np.sum(action**2, axis=1)
-
-
-def axis_hook(state):
-    axis = rotate(state["quaternion"], (0.0, 0.0, 1.0))
-    return np.concatenate([axis, state["angular_velocity"]], axis=1)
-
-
-def test_python_hooks_work_alike_on_single_and_vector_environments():
-    hooks = {"reward": upright_hook, "observation": axis_hook}
-    check_vector_env(ID, env_kwargs=hooks)
-    env = make(**hooks)
-    observation, _ = env.reset(seed=1)
-    assert observation.shape == (6,)
-    observation, reward, *_ = env.step(np.ones(3))
-    assert reward == pytest.approx(float(observation[2]) - 0.3, abs=1e-6)
 
 
 def test_stepping_before_reset_is_refused():

@@ -122,26 +122,6 @@ def test_a_star_tracker_delivers_nothing_above_its_slew_rate_but_where_an_episod
     assert np.abs(first[:, 1:4]).max() < 0.1
 
 
-def test_instruments_go_on_from_a_state():
-    env = many(SLEW, 8, sensor=BOTH)
-    env.reset(seed=5)
-    seen_of(env, 7)
-    state = env.get_state()
-    after = seen_of(env, 6)
-    env.set_state(state)
-    np.testing.assert_array_equal(seen_of(env, 6), after)
-
-
-def test_without_an_error_instruments_show_what_is_there():
-    env = make(SLEW, sensor={"gyro": {}, "star_tracker": {}})
-    plain = make(SLEW)
-    for one in (env, plain):
-        at(one, STILL, [0, 0, 0.3])
-    for _ in range(5):
-        a, b = (one.step(np.zeros(3))[0] for one in (env, plain))
-        np.testing.assert_allclose(a, b, atol=2e-7)  # it turns steadily
-
-
 @refused(
     ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
     ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),

@@ -5,7 +5,7 @@ import pytest
 
 import rbgym
 from rbgym.agents.view import simulation as module
-from rbgym.agents.view.page import legend
+from rbgym.agents.view.page import busy, legend
 from rbgym.agents.view.simulation import FreeRun, Simulation, TaskRun
 from rbgym.quaternion import angle_between
 
@@ -112,8 +112,11 @@ def test_a_trail_is_bounded_and_at_even_times(monkeypatch):
 def test_the_legend_tells_numbers_of_what_goes_and_the_end_of_what_does_not():
     simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
     simulation.advance(900)
-    told = legend(simulation)
-    assert "failed at t = 3" in told
+    told = legend(simulation, problem="<b>no</b>")
+    assert f"failed at t = {simulation.runs[0].time:.2f} s" in told
+    assert told.count("failed") == 1
+    assert "&lt;b&gt;no" in told
+    assert "compiling" in busy("Preparing")
     energy, momentum = simulation.changes(1)
     assert told.count("changes: ") == 1
     assert f"changes: energy {energy:.2g}, momentum {momentum:.2g}" in told
