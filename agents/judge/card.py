@@ -18,7 +18,6 @@ from rbgym.agents.judge.conditions import conditions_of
 from rbgym.agents.judge.contenders import Contender, contenders, observation_space
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
-from rbgym.agents.judge.statistics import interval
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.agents.run_folder import as_text, replacing
@@ -153,6 +152,8 @@ def _over_seeds(runs: list[Episodes]) -> Evaluation:
     found = summary(joined(runs))
     if len(runs) == 1:
         return found
+    from rbgym.agents.judge.statistics import interval  # which needs scipy
+
     success = np.stack([one.success.astype(float) for one in runs])
     starts = success.shape[1]
     wilson = wilson_interval(round(found.success_rate * starts), starts)
