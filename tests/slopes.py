@@ -3,9 +3,12 @@
 import numpy as np
 
 from differences import errors_off, slope, turned_by
+from family import many
 from rbgym.envs.derivatives import Differentiation
 from rbgym.quaternion import multiply, rotate, rotate_inverse
 from rbgym.rows import ROTOR, J, L, Q
+
+_AT_GOAL = 5  # which of the lanes that are `placed`
 
 
 def largest_error(env, actions, size=1e-5):
@@ -87,3 +90,39 @@ def _shown(episodes):
         batch.physics.actuator.shown_rows(),
     )
     return np.hstack([seen, batch.rows(first, width) if width else seen[:, :0]])
+
+
+def placed(env):
+    """Commands for eight lanes, which are put: anywhere; at rest without a command, with one about
+    one axis, next to none; turning about one axis; at the goal; half a turn from it; with wheels
+    whose momentum and the body's are none together. Wheels stand just beside their turning point,
+    at which friction has no derivative."""
+    env.reset(seed=3)
+    state, rng, n = env.state, np.random.default_rng(1), env.num_envs
+    rates = rng.uniform(-0.2, 0.2, (n, 3)) * env.rate_limit
+    actions = rng.uniform(-0.6, 0.6, env.action_space.shape)
+    q, target = state["quaternion"], state["target_quaternion"]
+    rates[1:4], rates[_AT_GOAL], actions[1:3], actions[4:6] = 0.0, 0.0, 0.0, 0.0
+    rates[4, 1:], actions[2, 0], actions[3] = 0.0, 0.5, 1e-8
+    q[_AT_GOAL] = target[_AT_GOAL]
+    if env.goal.has_target():
+        q[6] = multiply(target[6:7], np.array([[0.0, 0.6, 0.8, 0.0]]))[0]
+    wanted = "position", "velocity", "scale", "scale_rate", "orbit_phase"
+    put = {name: state[name] for name in wanted if name in state}
+    if env.goal.has_target():
+        put["target_quaternion"] = target
+    if (wheels := env.actuator.rotors) is not None:
+        rates[7] *= 0.01
+        momenta = state["wheel_momentum"]
+        momenta[[1, 2, 3, _AT_GOAL]] = -1e-4 * wheels.momentum
+        momenta[7] = -np.linalg.pinv(np.transpose(wheels.axes)) @ env.body.inertia @ rates[7]
+        put["wheel_momentum"] = momenta
+    env.reset(seed=3, options={"state": {"quaternion": q, "angular_velocity": rates, **put}})
+    return actions
+
+
+def assert_has_those_of_differences(env_id, **kwargs):
+    env = many(env_id, 8, **kwargs)
+    off = errors(env, placed(env), 1e-5)
+    off[_AT_GOAL, -1] = 0.0  # where rewards may have a corner
+    assert off.max() < 1e-6
