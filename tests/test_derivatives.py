@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import rbgym
-from differences import errors_off, slope, turned_by
+from differences import errors_off, slope
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, refusals_in_one_line, unit
 from rbgym.engine.derivatives import room_for_duals
 from refusals import refused
@@ -29,27 +29,6 @@ def made(scheme, potential, q, omega, torque=TORQUE, moments=(6.0, 8.0, 3.0)):
     batch.set_state(q, omega)
     batch.set_torque(torque)
     return batch
-
-
-def by_differences(scheme, potential, steps):
-    """The Jacobian along state, torque, moments and mgl, in that order, from steps themselves."""
-    q, omega = random_state()
-
-    def end(*args, **kwargs):
-        batch = made(scheme, kwargs.pop("potential", potential), *args, **kwargs)
-        batch.advance(H, steps)
-        found = batch.measure()
-        return found["quaternion"], found["angular_velocity"]
-
-    there = end(q, omega)
-    eye, moments = np.eye(3), np.array([6.0, 8.0, 3.0])
-    moves = [lambda e, c=c: end(turned_by(q, e * eye[c]), omega) for c in range(3)]
-    moves += [lambda e, c=c: end(q, omega + e * eye[c]) for c in range(3)]
-    moves += [lambda e, c=c: end(q, omega, TORQUE + e * eye[c]) for c in range(3)]
-    moves += [lambda e, c=c: end(q, omega, TORQUE, moments + e * eye[c]) for c in range(3)]
-    if potential is not None:
-        moves += [lambda e: end(q, omega, potential=rbgym.HeavyTop(potential.mgl + e))]
-    return np.stack([slope(lambda e, m=m: errors_off(there, m(e))) for m in moves], axis=2)
 
 
 def test_the_derivatives_along_the_moments_of_a_symmetric_body():
@@ -99,16 +78,6 @@ def test_the_jacobian_without_a_torque_is_that_next_to_it(potential, rate):
     )
     assert np.abs(none.torque - little.torque).max() < 1e-6
     assert np.abs(none.state - little.state).max() < 1e-5
-
-
-# akw: implicit; exact:4: kicks between closed forms, and the energy by projection.
-@pytest.mark.slow
-@pytest.mark.parametrize(("scheme", "potential"), [("akw", None), ("exact:4", TOP)])
-def test_the_jacobian_is_that_of_the_steps(scheme, potential):
-    of = ("state", "torque", "inertia", *(("mgl",) if potential else ()))
-    found = made(scheme, potential, *random_state()).jacobian(H, 3, of=of)
-    whole = np.concatenate([getattr(found, name) for name in of], axis=2)
-    assert np.abs(whole - by_differences(scheme, potential, 3)).max() < 5e-11
 
 
 def test_a_free_body_keeps_every_change_of_its_momentum_to_the_bit():

@@ -340,14 +340,6 @@ def test_step_keeps_energy_momentum_and_unit_length(family):
     assert np.max(np.abs(change) / scale) < 2e-15
 
 
-def test_two_steps_are_one_of_their_total_length_with_its_sign():
-    J, Pi, h = many(asymmetric, 1000, 1.0)
-    first = rotations(J, Pi, h)
-    second = rotations(J, rotate_inverse(first, Pi), 0.6 - h)
-    whole = rotations(J, Pi, np.full(len(h), 0.6))
-    assert multiply(first, second) == pytest.approx(whole, abs=2e-14)
-
-
 def test_series_and_doublings_suffice_for_all_of_their_reach():
     J, Pi, _ = many(asymmetric, 4000, 1.0)
     h = np.random.default_rng(4).uniform(0.5, 8.0, len(J))

@@ -243,22 +243,6 @@ def test_the_scalable_body_under_the_multiplier_as_its_scaling_force_repeats_the
     assert left.scale[-1] > 10.0
 
 
-def test_a_skater_who_pulls_in_spins_faster_by_the_square_of_the_scale():
-    def pull(t, state):
-        s, spin = state.scale, state.angular_velocity[2]
-        return -MOMENTS[2] * spin**2 * s - 4.0 * (s - 0.5) - 8.0 * state.scale_rate
-
-    skater = RigidBody(MOMENTS, MASS)
-    motion = simulate_scalable(
-        skater, dt=0.01, steps=1500, angular_velocity=(0.0, 0.0, 2.0), scaling_force=pull
-    )
-    assert motion.scale[-1] == pytest.approx(0.5, abs=1e-3)
-    assert_allclose(motion.angular_velocity[:, 2] * motion.scale**2, 2.0, rtol=1e-13)
-    assert motion.angular_velocity[-1, 2] == pytest.approx(8.0, rel=0.01)
-    assert motion.energy[-1] == pytest.approx(4 * motion.energy[0], rel=0.01)
-    assert np.all(motion.angular_momentum == motion.angular_momentum[0])
-
-
 def test_the_body_frame_may_be_any():
     """The same body, given in a frame turned by B: x_body = B x_other."""
     B = normalized([0.3, 0.5, -0.2, 0.7])
