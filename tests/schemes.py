@@ -2,8 +2,6 @@
 
 import pytest
 
-from rbgym import integrators
-
 # What solves its equation, with a discrete gradient, with memory; by kicks, of stages.
 COMPILED = ("quat_em", "akw_dg", "dir_em", "exact", "exact:4", "exact:6", "rkn4")
 
@@ -14,8 +12,3 @@ def each(names):
         name if name in COMPILED else pytest.param(name, marks=pytest.mark.interpreted)
         for name in names
     ]
-
-
-def every():
-    """The same of all that have a name."""
-    return pytest.mark.parametrize("name", each(integrators.names()))

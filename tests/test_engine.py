@@ -13,9 +13,10 @@ from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, sim
 from rbgym import rows as layout
 from rbgym.potentials.interface import AxialTop
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
-from schemes import COMPILED, each, every
+from schemes import COMPILED, each
 from textbook_cases import OMEGA, TENSOR, Q
 
+ALL = pytest.mark.parametrize("name", each(integrators.names()))
 IMPLICIT = [name for name in integrators.names() if not integrators.get(name).explicit]
 AXIS = (0.6, 0.0, 0.8)
 
@@ -42,7 +43,7 @@ def batch_of(name, lanes, bodies, tops, q, omega, u, **options):
     return batch
 
 
-@every()
+@ALL
 def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(name):
     everyone = crowd(21)
     together = batch_of(name, list(range(21)), *everyone)
@@ -75,7 +76,7 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
     assert np.array_equal(states[0], states[2])
 
 
-@every()
+@ALL
 def test_one_call_of_many_steps_equals_many_calls_of_one(name):
     everyone = crowd(21)
     once, often = (batch_of(name, list(range(21)), *everyone) for _ in range(2))
@@ -129,7 +130,7 @@ def test_measure_returns_the_state_that_was_set():
     assert np.abs(batch.measure()["angular_velocity"][0] - OMEGA).max() < 1e-14
 
 
-@every()
+@ALL
 def test_restored_state_continues_bit_for_bit(name):
     everyone = crowd(5)
     batch = batch_of(name, list(range(5)), *everyone)
@@ -167,7 +168,7 @@ def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name
     assert not batch.failed.any()
 
 
-@every()
+@ALL
 def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
     batch = Batch(RigidBody([6, 8, 3]), name)
     batch.set_state(Q, (1e150, 2e150, -1e150))

@@ -60,11 +60,6 @@ def test_any_two_of_the_first_lines_differ_in_dash_or_clearly_in_grey():
         assert one["linestyle"] != other["linestyle"] or apart > 0.2
 
 
-def test_no_two_of_28_lines_look_alike():
-    looks = {(style.line(k)["color"], style.line(k)["linestyle"]) for k in range(28)}
-    assert len(looks) == 28
-
-
 def test_drawing_changes_no_setting():
     before = mpl.rcParams.copy()
     drawn(rbgym.plot.summary(top()))

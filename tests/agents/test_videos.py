@@ -1,6 +1,5 @@
 """Videos of episodes, read back."""
 
-import math
 import sys
 
 import numpy as np
@@ -46,14 +45,6 @@ def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
         play = played(dt=dt)
         play.go_on(0.3)
         assert play.env.unwrapped.state["time"][0] == pytest.approx(0.3)
-
-
-def test_of_an_episode_without_a_limit_so_many_steps_are_filmed(monkeypatch):
-    monkeypatch.setattr(videos, "_ENDLESS", 5)
-    play = played(max_episode_steps=-1)
-    play.go_on(math.inf)
-    assert play.over
-    assert play.env.unwrapped.state["time"][0] == pytest.approx(5 * play.dt)
 
 
 def test_a_gif_repeats_and_keeps_its_colours(tmp_path):

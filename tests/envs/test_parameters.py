@@ -191,26 +191,25 @@ def test_friction_that_is_given_is_that_of_wheels_made_with_it():
     assert moved(env, {"parameters": {"friction": 1.0}}) != moved(other)
 
 
-TRACKER = {"across_boresight": 1e-4, "about_boresight": 4e-4, "latency": 0.5}
-ORBIT = {"orbit": {"altitude": 5e5, "inclination": 1.7}, "actuator": ["pyramid", "magnetorquers"]}
+def instruments(k):
+    """On wheels beside coils, with noise and biases k times as large."""
+    sensor = {
+        "gyro": {"angle_walk": k * 1e-5, "rate_walk": k * 1e-6, "bias": k * 1e-5},
+        "star_tracker": {"across_boresight": k * 1e-4, "about_boresight": k * 4e-4, "latency": 0.5},
+        "magnetometer": {"noise": k * 1e-8, "bias": k * 1e-7},
+        "sun_sensor": {"noise": k * 1e-4, "bias": k * 1e-3},
+    }
+    orbit = {"altitude": 5e5, "inclination": 1.7}
+    return {"sensor": sensor, "orbit": orbit, "actuator": ["pyramid", "magnetorquers"]}
 
 
-@pytest.mark.parametrize(
-    ("sensor", "kwargs"),
-    [({"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3}, {}),
-     ({"gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5}, "star_tracker": TRACKER,
-       "magnetometer": {"noise": 1e-8, "bias": 1e-7}, "sun_sensor": {"noise": 1e-4, "bias": 1e-3}},
-      ORBIT)],
-)  # fmt: skip
-def test_noise_that_is_given_is_that_of_sensors_made_with_it(sensor, kwargs):
-    latency = {"latency"}  # no noise
-    doubled = {
-        name: value * 2.0 if isinstance(value, float) else
-        {n: v if n in latency else 2.0 * v for n, v in value.items()}
-        for name, value in sensor.items()
-    }  # fmt: skip
-    env = make(SLEW, sensor=sensor, randomization={"noise": 0.5}, **kwargs)
-    other = make(SLEW, sensor=doubled, **kwargs)
+def simple(k):
+    return {"sensor": {"attitude": k * 1e-3, "rate": k * 1e-4, "rate_bias": k * 1e-3}}
+
+
+@pytest.mark.parametrize("kwargs", [simple, instruments])
+def test_noise_that_is_given_is_that_of_sensors_made_with_it(kwargs):
+    env, other = make(SLEW, randomization={"noise": 0.5}, **kwargs(1.0)), make(SLEW, **kwargs(2.0))
 
     def seen(env, options=None):
         env.reset(seed=3, options=options)

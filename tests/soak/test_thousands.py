@@ -4,7 +4,6 @@ RBGYM_SOAK_COMMANDS and RBGYM_SOAK_DAMAGES change how many command lines and dam
 are. They are others each time; pytest prints the shortest line that fails, a damage has a seed.
 """
 
-import multiprocessing
 import os
 import random
 import time
@@ -19,8 +18,6 @@ import damaged_runs
 import hostile
 from checks import Wanderer
 from fuzzing.attack import PARTS, attack
-from fuzzing.digests import digest, elsewhere
-from fuzzing.interrupting import HOOKS, Interrupter
 from rbgym.registration import ENVIRONMENTS
 
 COMMANDS = int(os.environ.get("RBGYM_SOAK_COMMANDS", "12000"))
@@ -28,7 +25,6 @@ DAMAGES = int(os.environ.get("RBGYM_SOAK_DAMAGES", "500"))
 SLOW = 10  # a file whose reading trains takes so much longer
 # Together a hundred thousand calls; plots and rollouts are the slow ones.
 EXAMPLES = {"physics": 1000, "engine": 1000, "environments": 300, "policies": 200, "tools": 60}
-STEPS = 500
 # Something else is kept as well: noise, bodies of each episode.
 MORE = {
     "AttitudeSlew-v1": {
@@ -80,23 +76,3 @@ def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of,
 @pytest.mark.parametrize("env_id", list(ENVIRONMENTS))
 def test_whatever_is_called_lanes_are_environments_of_their_own(env_id, mode):
     Wanderer(env_id, mode, seed=2, **MORE.get(env_id, {})).wander(150)
-
-
-@pytest.mark.parametrize("hooks", [{}, HOOKS], ids=["named", "hooks"])
-@pytest.mark.parametrize("mode", [None, *AutoresetMode], ids=lambda mode: mode and mode.name)
-@pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "RigidTop-v0", "ScalableSpin-v0"])
-def test_no_step_goes_on_from_what_is_half_done(env_id, mode, hooks):
-    kwargs = hooks if mode is None else hooks | {"autoreset_mode": mode}
-    Interrupter(env_id, mode is not None, seed=7, **kwargs).interrupt(420)
-
-
-@pytest.mark.parametrize("env_id", list(ENVIRONMENTS))
-def test_threads_give_the_same_bits_over_long_episodes(env_id):
-    assert len({digest(env_id, STEPS, threads) for threads in (1, 2, 3, 5)}) == 1
-
-
-@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
-@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-@pytest.mark.parametrize("env_id", ["RigidTop-v0", "ReactionWheelSlew-v1", "AttitudeTracking-v1"])
-def test_processes_started_in_any_way_give_the_bits_of_this_one(env_id, method):
-    assert digest(env_id, STEPS, 3) == elsewhere(method, env_id, STEPS, 2)
