@@ -70,7 +70,7 @@ def test_what_does_not_go_together_is_refused_by_name(scenario):
 
 def test_who_can_act_is_who_fits_the_task():
     assert actors(None) == []
-    assert actors("MagneticDetumble-v1") == ["pd", "magnetic_rate", "b_dot", "idle"]
+    assert actors("MagneticDetumble-v1") == ["pretrained", "pd", "magnetic_rate", "b_dot", "idle"]
     assert actors("FreeFlyer-v0")[0] == "pretrained"
 
 
