@@ -111,14 +111,9 @@ def _read(option: str, path: Path | None) -> Mapping[str, Any]:
     """What a YAML file says; ValueError if that is no mapping."""
     if path is None:
         return {}
-    from rbgym.agents.train.presets import read_yaml
+    from rbgym.agents.train.presets import read_file
 
-    if not path.is_file():  # a device may have no end
-        raise ValueError(f"{option} must be a file, got {str(path)!r}")
-    try:
-        found = read_yaml(path.read_text("utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{option} must be YAML, {str(path)!r}: {error}") from None
+    found = read_file(option, path)
     if not isinstance(found, Mapping):
         raise ValueError(f"{option} must hold a mapping by name, got {found!r} in {str(path)!r}")
     return found

@@ -61,12 +61,7 @@ def read(
     """
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
-    if not source.is_file():  # a device may have no end
-        raise ValueError(f"hyperparameters must be a file, got {str(source)!r}")
-    try:
-        table = read_yaml(source.read_text("utf-8"))
-    except ValueError as error:
-        raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
+    table = read_file("hyperparameters", source)
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
     own = table.get(env_id.rpartition(":")[2], {})
@@ -81,6 +76,17 @@ def read(
             f"default, got {sorted(found)}"
         )
     return found
+
+
+def read_file(argument: str, source: Any) -> Any:
+    """What a YAML file holds; ValueError, with the argument that names it, where it cannot be
+    read."""
+    if not source.is_file():  # a device may have no end
+        raise ValueError(f"{argument} must be a file, got {str(source)!r}")
+    try:
+        return read_yaml(source.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{argument} {str(source)!r} cannot be read: {error}") from None
 
 
 def of_sb3(
