@@ -244,8 +244,8 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@touch $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[agents] and RLlib in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents]' 'ray[rllib]' pytest
+	@echo "installing rbgym[agents,campaign] and RLlib in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents,campaign]' 'ray[rllib]' pytest
 	@touch $@
 
 .venv-clients/.libraries: pyproject.toml constraints-clients.txt | .venv-clients/.created

@@ -27,6 +27,7 @@ PICTURES, PRINTED = DOCS / "pictures" / "notebooks", PAGES / "printed.json"
 NOTEBOOKS = {
     "first_policy": "train_and_judge.py",
     "my_satellite": "my_satellite.py",
+    "design_review": "design_review.py",
     "conservation": "compare_schemes.py",
 }
 SAVED = re.compile(r'savefig\("([\w.]+)"\)')

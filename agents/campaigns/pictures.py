@@ -77,8 +77,8 @@ def tornado(report: Report) -> "Figure":
 
     with style.context():
         many = len(report.effects)
-        figure = style.picture(4.6 * many, 3.6, report.campaign.plan.env_id)
-        axes = figure.subplots(1, many, squeeze=False)[0]
+        figure = style.picture(7.0, 3.2 * many, report.campaign.plan.env_id)
+        axes = figure.subplots(many, 1, squeeze=False)[:, 0]
         for ax, (name, found) in zip(axes, report.effects.items(), strict=True):
             bars = [next(filter(None, pair)) for pair in strongest(found, _MOST)][::-1]
             at, values = np.arange(len(bars)), [one.value for one in bars]

@@ -78,6 +78,15 @@ def test_laws_turn_a_satellite_of_ones_own(run, tmp_path):
     assert max(true[-20:]) < max(estimated[-20:]) < 0.0087  # half a degree
 
 
+def test_a_design_review_tells_who_meets_the_requirements_and_why(run, tmp_path):
+    variables, printed = run("design_review.py")
+    assert re.search(r"pd +ape_deg.*: not met", printed)
+    assert re.search(r"pid +ape_deg.*: met", printed)
+    assert "pd ['friction: ape_deg" in printed
+    assert variables["again"].differs(variables["report"].campaign) == []
+    assert all((tmp_path / f"{one}.png").exists() for one in ("envelope", "cumulative", "tornado"))
+
+
 def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_path, monkeypatch):
     monkeypatch.setenv("RBGYM_EXAMPLE_STEPS", "1")
     threads = torch.get_num_threads()

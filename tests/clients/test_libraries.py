@@ -48,6 +48,37 @@ def test_the_command_of_rl_zoo_runs(tmp_path):
     run([sys.executable, *shlex.split(line)[1:]], tmp_path)
 
 
+FLOWN = """
+import sys, joblib
+from rbgym.agents import campaign
+folder, backend = sys.argv[1:]
+if backend == "ray":
+    import ray
+    from ray.cluster_utils import Cluster
+    from ray.util.joblib import register_ray
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    nodes.add_node(num_cpus=1)
+    ray.init(address=nodes.address)
+    assert len(ray.nodes()) == 2
+    register_ray()
+with joblib.parallel_config(backend, n_jobs=2):
+    campaign("RigidTop-v0", ["pd", "lqr"], 64, folder, group=8,
+             spread={"inertia": {"factor": {"uniform": [0.97, 1.03]}}})
+if backend == "ray":
+    ray.shutdown()
+    nodes.shutdown()
+"""
+
+
+def test_a_campaign_on_two_nodes_of_ray_is_that_of_two_processes(tmp_path):
+    pytest.importorskip("ray")
+    for backend in ("ray", "loky"):
+        run([sys.executable, "-c", FLOWN, backend, backend], tmp_path)
+    for name in ("runs.parquet", "runs.csv"):
+        one, other = ((tmp_path / backend / name).read_bytes() for backend in ("ray", "loky"))
+        assert one == other
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A folder where the example trained for an iteration and went on for two, and what it said
