@@ -19,7 +19,14 @@ from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
-from rbgym.envs.parts import constraints, endings, parameters, rewards, uncertainty
+from rbgym.envs.parts import (
+    constraints,
+    disturbances,
+    endings,
+    parameters,
+    rewards,
+    uncertainty,
+)
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
@@ -107,7 +114,7 @@ class Building:
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.tilts = "axes" in (given.randomization or ())  # whether principal axes differ
-        self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
+        self.disturbance, self.pull = disturbances.chosen_disturbance(given.disturbance)
         hooks = {name: getattr(given, name) for name in _HOOKS}
         if isinstance(given.disturbance, Mapping):
             hooks["disturbance"] = given.disturbance.get("torque")
@@ -132,6 +139,8 @@ class Building:
         self.orbit = effector.around
         if self.orbit is None and given.orbit is not None:
             self.orbit = made_or_given("orbit", Orbit, given.orbit)
+        if self.disturbance.sees_orbit() and self.orbit is not None:
+            self.disturbance = self.disturbance.along(self.orbit)
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
 
@@ -148,6 +157,7 @@ class Building:
         gradient = "disturbance['gravity_gradient']"
         uses = {
             gradient: pull is True,
+            "disturbance of what is around": self.disturbance.sees_orbit(),
             "actuator with coils": effector.around is not None,
             "reference 'nadir'": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
@@ -169,7 +179,8 @@ class Building:
                 raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
             potential = pull
         elif orbit:
-            potential = orbit.record(pull is True, self.sensor.sees_sun())
+            sun = self.sensor.sees_sun() or self.disturbance.sees_light()
+            potential = orbit.record(pull is True, sun)
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
         if "noise" in (self.given.randomization or ()) and not self.sensor.is_noisy():

@@ -7,10 +7,10 @@ The field is that of a dipole at the Earth's centre, tilted against the axis of 
 
 u the unit vector from the centre to the satellite, r its distance in Earth radii, d the direction
 of the dipole's magnetic moment, which turns with the Earth, B_e the field at the magnetic equator
-on the ground. The Sun is at an infinite distance, and the shadow of the Earth a cylinder. Nothing
-changes the orbit.
+on the ground; or that of IGRF-14. The Sun is at an infinite distance, and the shadow of the Earth a
+cylinder. Nothing changes the orbit.
 
-Sources: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H, for the field;
+Sources: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H, for the dipole;
 Hughes (1986), Spacecraft Attitude Dynamics, section 8.1, for the gravity gradient.
 """
 
@@ -22,20 +22,26 @@ from typing import Any
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.envs.arguments import in_range
+from rbgym.envs.arguments import in_range, named
+from rbgym.envs.parts.geomagnetism import (
+    DIPOLE_TILT,
+    EQUATOR_FIELD,
+    FIRST,
+    LAST,
+    STRONGEST,
+    Dipole,
+    Harmonics,
+)
 from rbgym.envs.rows import Key
 from rbgym.potentials import NoPotential, Potential
 from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
-from rbgym.quaternion import cos_sin, dot, qmul, scale, sub
+from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub
 from rbgym.rows import LANES, J, vector
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
 EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
 EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
-# Of the Earth's dipole in 2025: IGRF-14, g10, g11 and h11 [T].
-_G10, _G11, _H11 = -29350.0e-9, -1410.3e-9, 4545.5e-9
-EQUATOR_FIELD = math.hypot(_G10, _G11, _H11)  # T, at the magnetic equator on the ground
-DIPOLE_TILT = math.atan2(math.hypot(_G11, _H11), -_G10)
+_DIPOLE, _IGRF = "dipole", "igrf"
 _OBLIQUITY = math.radians(23.44)  # of the ecliptic
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 
@@ -51,6 +57,7 @@ class Orbit:
     altitude: of the perigee [m], above 6371.2 km. inclination [rad]. eccentricity, up to 0.95, and
     perigee: its angle from the ascending node [rad]. equator_field [T], tilt [rad]: of the Earth's
     dipole at its equator on the ground and against the axis, by default that of IGRF-14 in 2025.
+    model: of the field, "dipole", or "igrf" for all of IGRF-14 in a `year` from 2025.0 to 2030.0.
 
     Raises ValueError for numbers out of range: of an orbit inside the Earth, or an open one.
     """
@@ -61,8 +68,11 @@ class Orbit:
     perigee: float = 0.0
     equator_field: float = EQUATOR_FIELD
     tilt: float = DIPOLE_TILT
+    model: str = _DIPOLE
+    year: float = FIRST
 
     def __post_init__(self) -> None:
+        named("Orbit.model", self.model, (_DIPOLE, _IGRF))
         for name, low, high in (
             ("altitude", 1.0, 1e9),
             ("inclination", 0.0, math.pi),
@@ -70,8 +80,14 @@ class Orbit:
             ("perigee", -math.tau, math.tau),
             ("equator_field", 1e-9, 1.0),
             ("tilt", 0.0, math.pi),
+            ("year", FIRST, LAST),
         ):
             in_range(f"Orbit.{name}", getattr(self, name), low, high)
+        other = EQUATOR_FIELD, DIPOLE_TILT
+        if self.model == _IGRF and (self.equator_field, self.tilt) != other:
+            raise ValueError("Orbit must have no equator_field and tilt with the model 'igrf'")
+        if self.model == _DIPOLE and self.year != FIRST:
+            raise ValueError(f"Orbit.year must be left out with a dipole, got {self.year!r}")
 
     @property
     def radius(self) -> float:
@@ -85,14 +101,16 @@ class Orbit:
 
     @property
     def field(self) -> float:
-        """Field [T] above the dipole's equator at the height of the perigee; above its poles, where
-        no field of the orbit is larger, it is twice."""
-        return self.equator_field * (EARTH_RADIUS / self.radius) ** 3
+        """Half of what no field [T] of the orbit exceeds: with a dipole, the field above its
+        equator at the height of the perigee, of which that above its poles is twice."""
+        more = STRONGEST if self.model == _IGRF else 1.0
+        return more * self.equator_field * (EARTH_RADIUS / self.radius) ** 3
 
     def record(self, pulls: bool = False, sun: bool = False) -> "OnOrbit":
         """The potential that moves along it; pulls: whether there is a gravity gradient; sun:
         whether there is a Sun."""
-        e = self.eccentricity
+        e, ground = self.eccentricity, EARTH_RADIUS / self.radius
+        dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
         return (Pulled if pulls else Coasting)(
             Ellipse(e, self.perigee / math.tau) if e else Circle(),
             (0.0,) * (4 if sun else 2),
@@ -101,9 +119,8 @@ class Orbit:
             math.cos(self.inclination),
             math.sin(self.inclination),
             self.field,
-            math.cos(self.tilt),
-            math.sin(self.tilt),
-            EARTH_RADIUS / self.radius,
+            Harmonics(ground, self.year - FIRST) if self.model == _IGRF else dipole,
+            ground,
         )
 
 
@@ -127,6 +144,11 @@ class Circle(Record):
         """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: the
         ratio."""
         return 1.0, 1.0
+
+    def climb(self, cos, sin):
+        """Velocity away from the Earth / mean motion / distance of the perigee; cos, sin: of the
+        angle from the node."""
+        return 0.0
 
 
 class Ellipse(Record):
@@ -156,14 +178,18 @@ class Ellipse(Record):
         s = nearness / (1.0 - e)
         return s * s * s, s * s * math.sqrt(1.0 - e * e)
 
+    def climb(self, cos, sin):
+        e, (cos_p, sin_p) = self.eccentricity, cos_sin(math.tau * wrapped(self.perigee))
+        return e * (sin * cos_p - cos * sin_p) / ((1.0 - e) * math.sqrt(1.0 - e * e))
+
 
 class OnOrbit(Potential):
     """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
 
     path: `Circle` or `Ellipse`; places: as many numbers as there are rows, four with a Sun;
     turning: mean motion; earth: of the Earth's rotation [turns/s]. cos_inclination,
-    sin_inclination: of the orbit. field: B_e / r^3 at the perigee [T]; cos_tilt, sin_tilt: of the
-    dipole, from the south pole. ground: radius of the Earth over the distance of the perigee.
+    sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole` or `Harmonics`.
+    ground: radius of the Earth over the distance of the perigee.
     """
 
     path: Any
@@ -173,8 +199,7 @@ class OnOrbit(Potential):
     cos_inclination: float
     sin_inclination: float
     field: float
-    cos_tilt: float
-    sin_tilt: float
+    magnetism: Any
     ground: float
 
     def row_count(self):
@@ -218,10 +243,7 @@ class OnOrbit(Potential):
     def field_at(self, place, earth):
         """B [T]; place, earth: on the orbit and of the Earth, in turns."""
         up, nearness = self.upwards(place)
-        cos, sin = cos_sin(math.tau * earth)
-        d = (self.sin_tilt * cos, self.sin_tilt * sin, -self.cos_tilt)
-        B = scale(self.field, sub(scale(3.0 * dot(d, up), up), d))
-        return scale(nearness * nearness * nearness, B)
+        return self.magnetism.flux(up, nearness, earth)
 
     def field_ahead(self, physics, buffer, i, ahead):
         """B [T]."""
@@ -239,6 +261,20 @@ class OnOrbit(Potential):
         q = qmul((c, s, 0.0, 0.0), qmul((cos, 0.0, 0.0, sin), (0.5, -0.5, -0.5, 0.5)))
         _, speed = self.path.quickness(nearness)
         return q, (0.0, -math.tau * self.turning * speed, 0.0)
+
+    def course(self, place):
+        """Unit vector from the centre of the Earth, height above the ground [m] and velocity
+        through air that turns with the Earth [m/s]."""
+        cos, sin, nearness = self.path.polar(place)
+        _, quickness = self.path.quickness(nearness)
+        lowest, rate = EARTH_RADIUS / self.ground, math.tau * self.turning
+        distance = lowest / nearness
+        up = (cos, self.cos_inclination * sin, self.sin_inclination * sin)
+        along = (-sin, self.cos_inclination * cos, self.sin_inclination * cos)
+        climb = scale(rate * lowest * self.path.climb(cos, sin), up)
+        through = add(climb, scale(rate * distance * quickness, along))
+        wind = scale(math.tau * self.earth * distance, (-up[1], up[0], 0.0))
+        return up, distance - EARTH_RADIUS, sub(through, wind)
 
     def sunwards(self, physics, buffer, i):
         """Unit vector to the Sun."""

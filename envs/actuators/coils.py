@@ -24,7 +24,7 @@ from rbgym.rows import put_vector, view
 
 # The orbit where nothing is said, and the Earth's dipole of about 2016, in which what the package
 # ships was trained.
-_OWN = {"altitude": 500e3, "equator_field": 3.0e-5, "tilt": math.radians(9.6)}
+_OWN: dict[str, Any] = {"altitude": 500e3, "equator_field": 3.0e-5, "tilt": math.radians(9.6)}
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,17 @@
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbgym.arguments import finite, is_number
+from rbgym.arguments import finite
 from rbgym.body import RigidBody
 from rbgym.compiled.record import constant
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.observations import More
 from rbgym.envs.random import (
-    LARGEST_NORMAL,
     Above,
     LogUniform,
     Normal,
@@ -23,11 +22,13 @@ from rbgym.envs.random import (
     on_sphere,
 )
 from rbgym.envs.rows import Part, settle, settle_vector
-from rbgym.potentials import CircularOrbit
-from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qmul, scale, times
+from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qmul, scale
 from rbgym.rows import J_INV, LANES, J, Physics, parameter, put_quaternion, put_vector, vector
 
-_BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
+if TYPE_CHECKING:
+    from rbgym.envs.orbit import Orbit
+
+_BY_SENSORS = 0  # first use of the noise's numbers
 _OF_BODY = {"inertia": 0.9, "axes": 1.0, "mass": 0.9, "gravity": 0.9, "torque": 0.9,
             "noise": 0.9}  # fmt: skip
 _ANGLES = "axes", "misalignment"
@@ -117,7 +118,8 @@ def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> N
 
 
 class Disturbance(Part):
-    """A torque beside the commanded one: here none, or that of a callable."""
+    """A torque beside the commanded one: here none, or that of a callable; see also
+    `rbgym.envs.parts.disturbances`."""
 
     def push(self, rows, buffer, i):
         """Set the disturbance rows of the actuator for the next control period."""
@@ -126,58 +128,12 @@ class Disturbance(Part):
         """Largest torque about each body axis [N m], (3,)."""
         return np.zeros(3)
 
+    sees_orbit = constant(False, "Whether it takes an orbit.")
+    sees_light = constant(False, "Whether it takes a Sun.")
 
-class Steady(Disturbance):
-    """A steady torque; body axes [N m]."""
-
-    steady: Vector
-
-    def push(self, rows, buffer, i):
-        row = rows.physics.actuator.disturbance_row(rows.physics)
-        put_vector(buffer, i, row, self.steady)
-
-    def largest_torque(self) -> Array:
-        return np.abs(self.steady)
-
-
-class Pushed(Disturbance):
-    """A steady torque, and white noise held for each control period; body axes [N m].
-
-    noise: its standard deviation; no number of it is beyond 6.67 times that.
-    """
-
-    steady: Vector
-    noise: Vector
-    is_noisy = constant(True)
-
-    def push(self, rows, buffer, i):
-        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
-        row = rows.physics.actuator.disturbance_row(rows.physics)
-        put_vector(buffer, i, row, add(self.steady, times(self.noise, n)))
-
-    def largest_torque(self) -> Array:
-        return np.abs(self.steady) + LARGEST_NORMAL * np.array(self.noise)
-
-
-def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
-    """What the argument stands for: a torque, and a gravity gradient, True for that of the env's
-    orbit."""
-    if value is None:
-        return Disturbance(), None
-    kinds = ("constant", "white_noise", "gravity_gradient", "torque")
-    given = keys("disturbance", value, kinds)
-    if not callable(given.get("torque", callable)):
-        raise ValueError(f"disturbance['torque'] must be a callable, got {given['torque']!r}")
-    pull: CircularOrbit | bool | None = given.get("gravity_gradient")
-    if "gravity_gradient" in given and pull is not True:
-        pull = CircularOrbit(in_range("disturbance['gravity_gradient']", pull, 0.0, 1.0))
-    constant = triple("disturbance['constant']", given.get("constant", (0, 0, 0)))
-    noise = given.get("white_noise", 0.0)
-    noise = triple("disturbance['white_noise']", [noise] * 3 if is_number(noise) else noise)
-    if min(noise) < 0:
-        raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
-    pushed: Disturbance = Steady(constant) if any(constant) else Disturbance()
-    return Pushed(constant, noise) if any(noise) else pushed, pull
+    def along(self, orbit: "Orbit") -> "Disturbance":
+        """The same on an orbit."""
+        return self
 
 
 class Randomization(Part):
