@@ -162,8 +162,9 @@ class Differentiation:
         self.names, self.rows = names, more
         self._kind = columns_for(batch)
 
-    def of_step(self, actions: Array) -> StepDerivatives:
-        """Of a step under these actions (n, m). IntegrationError where it cannot be solved."""
+    def of_step(self, actions: Array, strict: bool = True) -> StepDerivatives:
+        """Of a step under these actions (n, m). IntegrationError where it cannot be solved, if
+        `strict`: else the derivatives of such a lane mean nothing."""
         episodes, s = self.episodes, len(self.names)
         batch, commands = episodes.batch, np.ascontiguousarray(actions, dtype=float)
 
@@ -177,7 +178,7 @@ class Differentiation:
         if differentiate_step not in batch.differentiate:  # with the physics that it has now
             batch.differentiate[differentiate_step] = Entry(differentiate_step)
         kernel, width = batch.differentiate[differentiate_step], s + episodes.setup.width + 1
-        whole, ends = along(batch, width, s + batch.channels, kernel, args_of)
+        whole, ends = along(batch, width, s + batch.channels, kernel, args_of, strict)
         return StepDerivatives(whole, ends[:, s:-1])
 
 

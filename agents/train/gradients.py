@@ -27,7 +27,7 @@ class _Step(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, error: Any, actions: Any, env: Any) -> Any:
         given = actions.detach().numpy()
-        found = env.differentiation.of_step(given)
+        found = env.differentiation.of_step(given, strict=False)
         resets = env.ended.numpy()
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
@@ -35,8 +35,9 @@ class _Step(torch.autograd.Function):
         tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
         dtype = tensor.numpy().dtype
         ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
-        if resets.any():  # where an episode begins there is nothing to differentiate
-            ctx.whole[resets], shown[resets] = 0.0, observation[resets]
+        # Where an episode begins, or ends as its step cannot be solved, nothing has a derivative.
+        none = resets | env.differentiation.episodes.batch.failed
+        ctx.whole[none], shown[none] = 0.0, observation[none]
         return tensor, torch.from_numpy(shown), torch.from_numpy(reward.astype(dtype))
 
     @staticmethod
@@ -64,7 +65,8 @@ class DifferentiableEnv:
 
     Raises ValueError where a part of the env has no derivative, see
     `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP, in which what is shown at
-    an episode's end is of the next one. A step raises IntegrationError where it cannot be solved.
+    an episode's end is of the next one. Where a step cannot be solved the episode ends, and passes
+    no gradient on.
     """
 
     def __init__(self, env: Any) -> None:

@@ -334,14 +334,20 @@ _FEWEST_BLOCKS = 2  # worth handing to a thread: some ten microseconds
 
 
 def along(
-    batch: Batch, width: int, columns: int, kernel: Entry, args_of: Callable[[int], tuple[Any, ...]]
+    batch: Batch,
+    width: int,
+    columns: int,
+    kernel: Entry,
+    args_of: Callable[[int], tuple[Any, ...]],
+    strict: bool = True,
 ) -> tuple[Array, Array]:
     """Derivatives of what a period makes of a batch, (size, width, columns), along inputs of so
     many columns; and these ends themselves (size, width).
 
     kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those before
     them, along the columns from `first` on. Raises IntegrationError where a step could not be
-    solved, ValueError where a part of a user's cannot be differentiated.
+    solved, if `strict`: else what is there means nothing; ValueError where a part of a user's
+    cannot be differentiated.
     """
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
@@ -350,7 +356,7 @@ def along(
         with refusals_in_one_line():
             bodies = over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS)
         for body in bodies:
-            if 0 <= body < batch.size:  # of the lanes beyond the last body nobody asks
+            if strict and 0 <= body < batch.size:  # of the lanes beyond the last body nobody asks
                 where = f" of body {body}" if batch.size > 1 else ""
                 raise IntegrationError(
                     f"the step{where} cannot be solved, so it has no derivative: shorten it"

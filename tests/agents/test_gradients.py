@@ -59,6 +59,22 @@ def test_an_ended_episode_passes_no_gradient_on():
     assert observation.dtype == torch.float32
 
 
+def test_a_step_that_cannot_be_solved_ends_its_episode_and_passes_no_gradient_on():
+    hard = {"integrator": "imid", "dt": 2.0, "substeps": 1}
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=2, **hard))
+    state = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": [[0, 0, 0.1], [3.0, 20, 30]]}
+    env.env.reset(options={"state": state})
+    for ended in ([False, True], [False, False]):  # the second begins the next one
+        actions = torch.zeros(2, 3, requires_grad=True)
+        stepped = env.step(actions)
+        assert stepped.ended.tolist() == ended
+        stepped.reward.sum().backward()
+        assert actions.grad[0].any()
+        assert torch.isfinite(actions.grad).all()
+        assert not (any(ended) and actions.grad[1].any())
+        env.detach()
+
+
 def test_a_copy_differentiates_as_the_original_does():
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4))
     env.reset(seed=0)
