@@ -13,6 +13,7 @@ from rbgym.arguments import count, flag, number, unit
 from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
+_LAYER = 1.25  # control periods, of `BangBang`
 _PLACES = np.arange(1, 17) / 16.0  # of a turn, at which it is looked at
 
 
@@ -93,8 +94,9 @@ class BangBang(BodyLaw):
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
     gyroscopic torque, which counts up to half of the limits.
 
-    Gains: layer h [s], by default 1.25 control periods, for an env with sensors 2, as noise makes
-    a narrow layer chatter; braking below 1 for what is not known of the body; slew_rate [rad/s].
+    Gains: layer h [s], by default 1.25 control periods, for an env with sensors 2, and a delay
+    more, as noise, and commands that act sooner or later than is known, make a narrow layer
+    chatter; braking below 1 for what is not known of the body; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -112,13 +114,16 @@ class BangBang(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.h = 1.25 * self.dt if self.layer is None else self.layer
+        self.h = _LAYER * self.dt if self.layer is None else self.layer
         self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
         self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {"layer": 2.0 * plant.given["dt"]} if plant.measured else {}
+        if not plant.measured and not plant.delay:
+            return {}
+        periods = 2.0 if plant.measured else _LAYER
+        return {"layer": periods * plant.given["dt"] + plant.delay}
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         h = self.h
