@@ -63,8 +63,12 @@ def off(env, name, steps, **gains):
 @pytest.mark.parametrize("name", ["bang_bang", "pd", "lqr", "pid", "quaternion_feedback"])
 @pytest.mark.parametrize("delay", [0.25, 0.5, 1.2])
 def test_a_slew_behind_a_delay_comes_to_rest_at_the_target(name, delay):
-    error, rate = off(late("AttitudeSlew-v1", delay), name, 90)
-    assert (error, rate) < (2e-3, 2e-3)
+    noise = {"attitude": 5e-5, "rate": 2e-5}
+    unsure = late("AttitudeSlew-v1", delay, randomization={"delay": 0.2}, sensor=noise)
+    for env in (late("AttitudeSlew-v1", delay), unsure):
+        error, rate = off(env, name, 90)
+        assert error < 2e-3
+        assert rate < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,8 @@ def test_a_bang_bang_slew_behind_a_lag_comes_to_rest_at_the_target(others):
     actuator = [{"lag": {"time_constant": 1.0}}, *others]
     env = gym.make_vec("AttitudeSlew-v1", num_envs=4, actuator=actuator)
     error, rate = off(env, "bang_bang", 90)
-    assert (error, rate) < (2e-3, 2e-3)
+    assert error < 2e-3
+    assert rate < 2e-3
 
 
 def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():
