@@ -63,7 +63,7 @@ def off(env, name, steps, **gains):
 @pytest.mark.parametrize("name", ["bang_bang", "pd", "lqr", "pid", "quaternion_feedback"])
 @pytest.mark.parametrize("delay", [0.25, 0.5, 1.2])
 def test_a_slew_behind_a_delay_comes_to_rest_at_the_target(name, delay):
-    noise = {"attitude": 5e-5, "rate": 2e-5}
+    noise = {"star_tracker": {"across_boresight": 5e-5, "about_boresight": 3e-4}}
     unsure = late("AttitudeSlew-v1", delay, randomization={"delay": 0.2}, sensor=noise)
     for env in (late("AttitudeSlew-v1", delay), unsure):
         error, rate = off(env, name, 90)
