@@ -151,16 +151,18 @@ class Building:
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
         if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
             raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
-        if self.sensor.sees_field() and effector.around is None:
-            raise ValueError("sensor must have no magnetometer without coils, which show the field")
+        alone = self.sensor.sees_field() and effector.around is None
+        if alone and self.orbit is not None:
+            self.sensor = self.sensor.without_coils(2.0 * self.orbit.field)
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
         gradient = "disturbance['gravity_gradient']"
         uses = {
             gradient: pull is True,
             "disturbance of what is around": self.disturbance.sees_orbit(),
             "actuator with coils": effector.around is not None,
-            "reference 'nadir'": self.reference.is_on_orbit(),
+            "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
+            "a magnetometer": alone,
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):
@@ -179,8 +181,12 @@ class Building:
                 raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
             potential = pull
         elif orbit:
-            sun = self.sensor.sees_sun() or self.disturbance.sees_light()
-            potential = orbit.record(pull is True, sun)
+            parts = (
+                self.sensor.sees_sun(),
+                self.disturbance.sees_light(),
+                self.reference.faces_sun(),
+            )
+            potential = orbit.record(pull is True, any(parts))
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
         if "noise" in (self.given.randomization or ()) and not self.sensor.is_noisy():

@@ -16,7 +16,7 @@ from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
-from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
+from rbgym.envs.parts.goals import Goal, Reference, Target, nadir, sunward
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
@@ -127,8 +127,8 @@ class Task:
 
     def following(self, reference: Any) -> "Task":
         """The task with a target that moves in another way, and shows its rates."""
-        named("reference", reference, ("nadir",))
-        more = self.more
+        named("reference", reference, ("nadir", "sun"))
+        more, sun = self.more, reference == "sun"
         if type(more) is More:
             more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
         if not (isinstance(self.goal, Target) and isinstance(more, TargetRate)):
@@ -136,7 +136,7 @@ class Task:
                 "reference must be left out in a task without a target, and where more is shown "
                 f"than its rates, got {reference!r}"
             )
-        return replace(self, reference=nadir, more=more)
+        return replace(self, reference=sunward if sun else nadir, more=self.more if sun else more)
 
     def success_keys(self) -> tuple[str, ...]:
         """What `success` may set."""

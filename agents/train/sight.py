@@ -71,7 +71,9 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
     """What the edge of success is in the columns that are zero at the goal, as parts of bounds."""
     task, goal, found = env.task, env.goal, list[float]()
     if isinstance(goal, Target) and not task.split:
-        form = next(name for name in columns if name in FORMS)
+        form = next((name for name in columns if name in FORMS), None)
+        if form is None:  # the attitude is hidden
+            return found
         found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
     if isinstance(goal, Target | Rest):
         rates = columns["angular_velocity"]

@@ -285,6 +285,7 @@ class Reference(Part):
 
     moves = constant(False)
     is_on_orbit = constant(False, "Whether it takes an orbit.")
+    faces_sun = constant(False, "Whether it takes a Sun.")
 
     def starting(self, rows, buffer, i, q):
         """Where the target begins, of what was drawn for it."""
@@ -332,6 +333,24 @@ class Nadir(Reference):
 def nadir(dt: float) -> Nadir:
     """The motion of a target that points to the Earth."""
     return Nadir()
+
+
+class Sunward(Reference):
+    """The target's z axis points to the Sun, by the least turn from the world's; what is drawn or
+    given for it is of no account."""
+
+    is_on_orbit = constant(True)
+    faces_sun = constant(True)
+
+    def starting(self, rows, buffer, i, q):
+        x, y, z = rows.physics.potential.sunwards(rows.physics, buffer, i)
+        size = 1.0 / math.sqrt(2.0 + 2.0 * z)  # the Sun is never below the South Pole
+        return size * (1.0 + z), -size * y, size * x, 0.0
+
+
+def sunward(dt: float) -> Sunward:
+    """A target that points to the Sun."""
+    return Sunward()
 
 
 class Clocked(Reference):

@@ -126,10 +126,22 @@ class LogError(Form):
         put_within(buffer, k, rotation_vector(relative), math.pi)
 
 
+class Hidden(Form):
+    """No attitude: what else is shown is all that there is to know it by."""
+
+    label = "hidden"
+    width = constant(0)
+
+    def write(self, buffer, k, q, relative):
+        """Nothing."""
+
+
 FORMS: dict[str, Form] = {
     one.label: one
-    for one in (Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError())
-}
+    for one in (
+        Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError(), Hidden(),
+    )
+}  # fmt: skip
 
 
 class More(Columns):

@@ -1,6 +1,7 @@
 """Gyros, a star tracker, a Sun sensor and a magnetometer as their data sheets describe them, and
 the choice of a sensor."""
 
+import functools
 import math
 from typing import Any
 
@@ -11,11 +12,11 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.observations import More, put_within, rotation_vector
+from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
-from rbgym.envs.random import normals
+from rbgym.envs.random import normal, normals
 from rbgym.envs.rows import checked_part, settle_vector
-from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
+from rbgym.quaternion import Vector, add, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
     Physics,
@@ -32,10 +33,17 @@ _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the no
 _BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from that of the sensor
 _NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
 _OF_SUN = 2.0**41  # beyond all steps
+_BY_SCALES, _BY_MOUNTING, _BY_CELLS = 15, 18, 21  # of what is drawn once
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
 # What may be given of each instrument, and its largest value.
 _NUMBERS = {
-    "gyro": {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0},
+    "gyro": {
+        "angle_walk": 1.0,
+        "rate_walk": 1.0,
+        "bias": 1.0,
+        "scale_factor": 0.1,
+        "misalignment": 0.1,
+    },
     "star_tracker": {
         "across_boresight": 1.0,
         "about_boresight": 1.0,
@@ -45,9 +53,14 @@ _NUMBERS = {
         "sun_exclusion": math.pi,
     },
     "sun_sensor": {"noise": 1.0, "bias": 1.0},
+    "coarse_sun": {"noise": 1.0, "bias": 1.0},
     "magnetometer": {"noise": 1.0, "bias": 1.0},
 }
-_PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_"}  # of the fields of `Instruments`
+# Of the fields of `Instruments`.
+_PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
+_AXES = {"star_tracker": "boresight", "coarse_sun": "normals"}  # what else may be given
+_MOST_CELLS = 24
+_CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # a cell a side
 
 
 class Prompt(Record):
@@ -146,8 +159,85 @@ class SunSensor(More):
         return (Column("sun_direction", 3, frame=BODY, words=words),)
 
 
+class Straight(Record):
+    """Gyros measure what is about their axes, which are those of the body."""
+
+    def skewed(self, mean, key, level):
+        """The mean rate as the gyros have it, but for bias and noise."""
+        return mean
+
+
+class Skewed(Straight):
+    """Standard deviations of each axis: of its scale factor, and of its direction [rad]."""
+
+    factors: float
+    turned_by: float
+
+    def skewed(self, mean, key, level):
+        stretch = scale(level * self.factors, normals(key, _NO_STEP, _BY_SCALES))
+        lean = scale(level * self.turned_by, normals(key, _NO_STEP, _BY_MOUNTING))
+        return add(mean, add(times(stretch, mean), cross(lean, mean)))
+
+
+class CosineCells(More):
+    """Coarse Sun sensors: the cosine of the angle from each cell's normal to the Sun, zero from
+    behind and in the shadow of the Earth.
+
+    normals: unit vectors, body axes. Standard deviations, as parts of a cell's largest current:
+    noise, of one measurement; bias, of an episode's.
+    """
+
+    normals: tuple[Vector, ...]
+    noise: float
+    bias: float
+
+    @known
+    def width(self):
+        return len(self.normals)
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        physics, key = rows.physics, rows.noise_key(buffer, i)
+        step = rows.elapsed(buffer, i) + _OF_SUN
+        truth, _ = view(physics, buffer, i)
+        towards = to_body(truth, physics.potential.sunwards(physics, buffer, i))
+        light = 1.0 if physics.potential.is_lit(physics, buffer, i) else 0.0
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        for n in range(len(self.normals)):
+            noise = self.noise * normal(key, step, _BY_CELLS + n)
+            noise += self.bias * normal(key, _NO_STEP, _BY_CELLS + n)
+            current = light * max(dot(self.normals[n], towards), 0.0) + level * noise
+            buffer[k + n * LANES] = min(max(current, -1.0), 1.0)
+
+    def columns(self) -> tuple[Column, ...]:
+        words = "of each cell; zero in the shadow of the Earth, but for noise"
+        return (Column("coarse_sun", len(self.normals), words=words),)
+
+
+class FieldSensor(More):
+    """The magnetic field as it is measured, body axes. largest: on the orbit [T]; noise, bias: as
+    of `Magnetometer`."""
+
+    largest: float
+    noise: float
+    bias: float
+    width = constant(3)
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        physics, key = rows.physics, rows.noise_key(buffer, i)
+        truth, _ = view(physics, buffer, i)
+        level = rows.parts.randomization.noisiness(rows, buffer, i)
+        noise = scale(level * self.noise, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
+        error = add(noise, scale(level * self.bias, normals(key, _NO_STEP, _BY_FIELD)))
+        B = to_body(truth, physics.potential.field_ahead(physics, buffer, i, 0.0))
+        put_within(buffer, k, scale(1.0 / self.largest, add(B, error)), 1.0)
+
+    def columns(self) -> tuple[Column, ...]:
+        words = "as it is measured"
+        return (Column("magnetic_field", 3, unit="T", frame=BODY, scale=self.largest, words=words),)
+
+
 class Instruments(Sensor):
-    """Rate-integrating gyros, a star tracker, a Sun sensor, and a magnetometer beside coils.
+    """Rate-integrating gyros, a star tracker, Sun sensors, fine and coarse, and a magnetometer.
 
     The gyros give the mean rate of the control period, the turn in it / dt: angle_walk
     [rad/sqrt(s)], the density of their white noise; rate_walk [rad/s^1.5], of the walk of their
@@ -157,18 +247,21 @@ class Instruments(Sensor):
         b' = b + rate_walk sqrt(dt) n_u,
         measured = mean rate + (b + b') / 2 + sqrt(angle_walk^2 / dt + rate_walk^2 dt / 12) n_v:
 
-    angle and bias have the same variance whatever dt is. The star tracker has the standard
+    angle and bias have the same variance whatever dt is. scale_factor, and misalignment [rad], are
+    standard deviations of what each axis is off in size and direction, drawn once an episode. The
+    star tracker has the standard
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
     the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
     within sun_exclusion [rad] of the boresight; in between its last attitude is held. What it
     measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
-    to the field that coils show white noise of the density field_noise [T sqrt(s)], of a control
-    period's deviation field_noise / sqrt(dt), and a bias with the standard deviation field_bias
-    [T], drawn once an episode, about each axis. The Sun sensor adds sun_noise [rad sqrt(s)] and
-    sun_bias [rad] to the direction of the Sun in the same way, and shows it. No number is beyond
-    6.67 standard deviations. What the env says: dt, the control period [s]; readout, blinding,
-    compass, eye, the records of the rest.
+    to the field, where coils show it in its place, white noise of the density field_noise
+    [T sqrt(s)], of a control period's deviation field_noise / sqrt(dt), and a bias with the
+    standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
+    sun_noise [rad sqrt(s)] and sun_bias [rad] to the direction of the Sun in the same way, and
+    shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. No
+    number is beyond 6.67 standard deviations. What the env says: dt, the control period [s]; the
+    others are the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
@@ -178,6 +271,8 @@ class Instruments(Sensor):
     angle_walk: float = 0.0
     rate_walk: float = 0.0
     bias: float = 0.0
+    scale_factor: float = 0.0
+    misalignment: float = 0.0
     across_boresight: float = 0.0
     about_boresight: float = 0.0
     boresight: Vector = (0.0, 0.0, 1.0)
@@ -189,16 +284,23 @@ class Instruments(Sensor):
     field_bias: float = 0.0
     sun_noise: float = 0.0
     sun_bias: float = 0.0
+    cell_noise: float = 0.0
+    cell_bias: float = 0.0
+    normals: tuple[Vector, ...] = ()
     dt: float = 1.0
     readout: Any = Prompt()
     blinding: Any = Shaded()
+    mounting: Any = Straight()
     compass: Any = Unmeasured()
+    meter: More = More()
     eye: More = More()
+    cells: More = More()
     is_noisy = constant(True)
     has_bias = True
 
     def extra(self) -> More:
-        return self.eye
+        shown = [one for one in (self.eye, self.cells, self.meter) if one.width()]
+        return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
         # Bias, attitude now, attitude as the tracker says it.
@@ -206,7 +308,7 @@ class Instruments(Sensor):
 
     @known
     def sees_sun(self):
-        return isinstance(self.blinding, Open) or self.eye.width() > 0
+        return isinstance(self.blinding, Open) or self.eye.width() + self.cells.width() > 0
 
     @known
     def sees_field(self):
@@ -231,6 +333,7 @@ class Instruments(Sensor):
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
         mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
+        mean = self.mounting.skewed(mean, key, level)
         before = vector(buffer, i, row + _BIAS)
         walk = level * self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0
         bias = add(before, scale(walk, normals(key, step, _BY_BIAS)))
@@ -274,19 +377,27 @@ class Instruments(Sensor):
                 "sensor['star_tracker']['latency'] must be at most the period between two "
                 f"measurements, {max(self.period, dt):g} s, got {self.latency!r}"
             )
-        compass, eye = self.compass, self.eye
+        compass, eye, wide = self.compass, self.eye, math.sqrt(dt)
+        skewed = self.scale_factor or self.misalignment
+        cells = CosineCells(self.normals, self.cell_noise / wide, self.cell_bias)
         if self.sees_field() or self.field_noise or self.field_bias:
-            compass = Magnetometer(self.field_noise / math.sqrt(dt), self.field_bias)
+            compass = Magnetometer(self.field_noise / wide, self.field_bias)
         if eye.width() or self.sun_noise or self.sun_bias:
-            eye = SunSensor(self.sun_noise / math.sqrt(dt), self.sun_bias)
+            eye = SunSensor(self.sun_noise / wide, self.sun_bias)
         return self._replace(
             **numbers,
             dt=dt,
             readout=Late(float(late)) if late else Prompt(),
             blinding=Open(math.cos(self.sun_exclusion)) if self.sun_exclusion else Shaded(),
+            mounting=Skewed(self.scale_factor, self.misalignment) if skewed else Straight(),
             compass=compass,
             eye=eye,
+            cells=cells if self.normals else More(),
         )
+
+    def without_coils(self, largest: float) -> "Instruments":
+        noise, bias = self.compass
+        return self._replace(compass=Unmeasured(), meter=FieldSensor(largest, noise, bias))
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
         for name in ("across_boresight", "about_boresight"):
@@ -368,7 +479,7 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         )
     fields: dict[str, Any] = {}
     for instrument, numbers in given.items():
-        known = (*_NUMBERS[instrument], *(("boresight",) if instrument == "star_tracker" else ()))
+        known = [*_NUMBERS[instrument], *([_AXES[instrument]] if instrument in _AXES else [])]
         checked = keys(f"sensor[{instrument!r}]", numbers, known)
         fields |= {_field(instrument, name): number for name, number in checked.items()}
     if "boresight" in fields:
@@ -377,6 +488,8 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
             raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
         fields["boresight"] = triple(name, [x / length for x in axis])
+    if "coarse_sun" in given:
+        fields["normals"] = _normals(fields.get("normals", _CUBE))
     if "magnetometer" in given:
         fields["compass"] = Magnetometer(0.0, 0.0)
     if "sun_sensor" in given:
@@ -384,6 +497,13 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
     return Instruments(**fields).suited(dt, rate_limit)
 
 
+def _normals(value: Any) -> tuple[Vector, ...]:
+    name = "sensor['coarse_sun']['normals']"
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MOST_CELLS:
+        raise ValueError(f"{name} must be a list of 1 to {_MOST_CELLS} vectors, got {value!r}")
+    return tuple(triple(name, unit(f"{name}[{n}]", one, 3, 1e-6)) for n, one in enumerate(value))
+
+
 def _field(instrument: str, name: str) -> str:
     """The field of `Instruments` in which a number of an instrument stands."""
-    return _PREFIX.get(instrument, "") + name
+    return name if name in _AXES.values() else _PREFIX.get(instrument, "") + name

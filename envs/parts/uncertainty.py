@@ -52,7 +52,7 @@ class Sensor(Part):
 
     has_bias = False  # whether its rows begin with one of the rates, body axes [rad/s]
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
-    sees_field = constant(False, "Whether it takes coils, which show the field: see `sense_field`.")
+    sees_field = constant(False, "Whether coils show the field as it measures it: `sense_field`.")
 
     def extra(self) -> More:
         """What it shows after attitude and rates."""
@@ -61,6 +61,10 @@ class Sensor(Part):
     def sense_field(self, rows, buffer, i):
         """Put what a magnetometer measures in the place of the field that is shown; where
         `sees_field`."""
+
+    def without_coils(self, largest: float) -> "Sensor":
+        """The same where nothing but a magnetometer shows the field; largest: of it [T]."""
+        return self
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
         """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.interpreted
 COILS = "MagneticDetumble-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 PULL = {"gravity_gradient": True}
+PLACES = "quaternion", "orbit_phase", "earth_phase", "season", "node"
 FREELY = {"max_episode_steps": -1}
 
 
@@ -270,6 +271,38 @@ def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_
     assert mean == pytest.approx(2 * bias**2, rel=5 * math.sqrt(1 / off.shape[1]))
 
 
+def test_cells_and_a_magnetometer_show_sun_and_field_to_who_does_not_see_the_attitude():
+    normals = [(1, 0, 0), (0, -0.6, 0.8)]
+    sensor = {"coarse_sun": {"normals": normals}, "magnetometer": {}}
+    env = many(SLEW, 40, orbit=ROUND, observation="hidden", sensor=sensor, reference="sun")
+    seen, _ = env.reset(seed=4)
+    assert controllers.for_env(env) == ["idle"]
+    record, dark = env.episodes.setup.orbit.record(), 0
+    for n, one in enumerate(zip(*(env.state[name] for name in PLACES), strict=True)):
+        q, phase, hour, season, node = one
+        s, u, i = sun(math.tau * season, math.tau * node), math.tau * phase, ROUND["inclination"]
+        up = np.array([np.cos(u), np.cos(i) * np.sin(u), np.sin(i) * np.sin(u)])
+        hidden = up @ s < 0 and np.linalg.norm(np.cross(up, s)) < EARTH_RADIUS / 6771.2e3
+        cells = [0 if hidden else max(m @ rotate_inverse(q, s), 0) for m in np.array(normals)]
+        B = rotate_inverse(q, record.field_at(phase, hour)) / (2 * record.field)
+        np.testing.assert_allclose(seen[n], [0, 0, 0, *cells, *B], rtol=0, atol=1e-6)
+        z = to_matrix(env.state["target_quaternion"][n])[:, 2]
+        np.testing.assert_allclose(z, s, rtol=0, atol=1e-12)
+        dark += hidden
+    assert 0 < dark < 30
+
+
+def test_gyros_that_lean_and_stretch_show_another_rate_in_each_episode():
+    env = many(SLEW, 2000, sensor={"gyro": {"scale_factor": 0.02, "misalignment": 0.01}})
+    rate = np.array([0.1, 0.0, 0.0])
+    seen, _ = at(env, (1, 0, 0, 0), rate)
+    again = env.step(np.zeros((2000, 3)))[0][:, 4:7] * env.task.rate_limit
+    off = seen[:, 4:7] * env.task.rate_limit / 0.1
+    assert np.std(off[:, 0]) == pytest.approx(0.02, rel=0.08)
+    assert np.std(off[:, 1:], axis=0) == pytest.approx(0.01, rel=0.08)
+    np.testing.assert_allclose(again, 0.1 * off, rtol=0, atol=2e-6)
+
+
 def test_a_law_follows_the_nadir():
     never = {"star_tracker": {"sun_exclusion": 1e-9}}
     env = make(SLEW, orbit=ROUND, reference="nadir", sensor=never, **FREELY)
@@ -295,7 +328,11 @@ def test_a_law_follows_the_nadir():
      r"MagneticCoils must say no \['altitude'\] where there is an orbit"),
     ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
     ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
-    (SLEW, {"sensor": {"magnetometer": {}}}, "no magnetometer without coils"),
+    (SLEW, {"sensor": {"magnetometer": {}}}, "orbit must be given with a magnetometer"),
+    (SLEW, {"sensor": {"coarse_sun": {}}}, "orbit must be given with sensor of the Sun"),
+    (SLEW, {"orbit": ROUND, "sensor": {"coarse_sun": {"normals": [(2, 0, 0)]}}},
+     r"\['normals'\]\[0\] must have unit length"),
+    (SLEW, {"orbit": ROUND, "sensor": {"coarse_sun": {"normals": []}}}, "be a list of 1 to 24"),
     (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
     (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
     (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
