@@ -1,9 +1,9 @@
-"""Write the table of integrators, made from the catalogue and measurements, into the pages.
+"""Write the table of integrators, made from the catalogue and measurements, into their page.
 
 The pages of the single integrators are made by docs/generate_integrators.py.
 
 python docs/generate.py            # write
-python docs/generate.py --check    # exit 1 if a page is not current
+python docs/generate.py --check    # exit 1 if the page is not current
 python docs/generate.py --measure [NAME ...]  # measure these again, or all, then write
 """
 
@@ -22,8 +22,7 @@ from rbgym.validation.cases import Case
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "docs" / "measured.json"
-README = ROOT / "README.md"
-PAGES = README, ROOT / "docs" / "integrators.md"
+PAGE = ROOT / "docs" / "integrators.md"
 BEGIN, END = "<!-- integrators:begin -->", "<!-- integrators:end -->"
 HEADINGS = (
     "name",
@@ -37,11 +36,7 @@ HEADINGS = (
     "error at equal cost",
     "largest angle, free / top",
 )
-# What the README shows: the schemes that most people need, and some of the columns.
-MOST_NEEDED = "exact:4", "quat_em", "rkn4"
 ALL = (*integrators.names(), *integrators.KICKED)
-LARGEST = "largest angle, free / top"
-LEFT_OUT = "momentum drift", "error at equal cost", LARGEST
 # Columns that are aligned to the right, where no line is broken.
 NUMBERS = (
     "energy drift",
@@ -52,12 +47,12 @@ NUMBERS = (
 CIRCLE = 6.28  # rad; steps that turn a body further are not tried
 
 
-def row(record: Integrator, measured: dict[str, float | None], folder: str) -> tuple[str, ...]:
-    """The cells of one integrator, whose page lies in the folder."""
+def row(record: Integrator, measured: dict[str, float | None]) -> tuple[str, ...]:
+    """The cells of one integrator."""
     default = " (default)" if record.name == integrators.DEFAULT else ""
     error = measured["error"]
     return (
-        f"[`{record.name}`]({folder}/{record.name.partition(':')[0]}.md){default}",
+        f"[`{record.name}`](integrators/{record.name.partition(':')[0]}.md){default}",
         record.title,
         order(record),
         kept(record, "none"),
@@ -90,23 +85,18 @@ def kept(record: Integrator, potential: str) -> str:
     return ", ".join(record.conserves.get(potential, ())).replace("_", " ") or "-"
 
 
-def table(page: Path) -> str:
-    """The integrators as a Markdown table: all of them, in the README those most needed."""
-    folder = (ROOT / "docs" / "integrators").relative_to(page.parent).as_posix()
+def table() -> str:
+    """The integrators as a Markdown table."""
     measured = json.loads(MEASURED.read_text("utf-8"))
-    names = MOST_NEEDED if page == README else ALL
-    cells = [row(integrators.get(name), measured[name], folder) for name in names]
+    cells = [row(integrators.get(name), measured[name]) for name in ALL]
     line = ["---:" if heading in NUMBERS else "---" for heading in HEADINGS]
-    shown = [i for i, heading in enumerate(HEADINGS) if page != README or heading not in LEFT_OUT]
-    rows = [[one[i] for i in shown] for one in (HEADINGS, line, *cells)]
-    return "\n".join(f"| {' | '.join(one)} |" for one in rows)
+    return "\n".join(f"| {' | '.join(one)} |" for one in (HEADINGS, line, *cells))
 
 
-def current(page: Path) -> str:
+def current() -> str:
     """The page with the table between the markers made anew."""
-    before, rest = page.read_text("utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{table(page)}\n{END}{after}"
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
 
 
 def measured_of(name: str) -> dict[str, float | None]:
@@ -181,14 +171,13 @@ def measure(names: list[str]) -> None:
 
 
 def main(check: bool) -> int:
-    """Write or check every page; the exit status."""
-    stale = [page for page in PAGES if current(page) != page.read_text("utf-8")]
-    for page in stale:
-        if check:
-            print(f"{page.relative_to(ROOT)} is not current: run python docs/generate.py")
-        else:
-            page.write_text(current(page), "utf-8")
-    return int(check and bool(stale))
+    """Write or check the page; the exit status."""
+    stale = current() != PAGE.read_text("utf-8")
+    if check and stale:
+        print(f"{PAGE.relative_to(ROOT)} is not current: run python docs/generate.py")
+    elif stale:
+        PAGE.write_text(current(), "utf-8")
+    return int(check and stale)
 
 
 if __name__ == "__main__":

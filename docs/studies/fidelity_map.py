@@ -31,7 +31,6 @@ from rbgym.quaternion import Array
 
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = DOCS / "fidelity_map.json", DOCS / "records" / "learning_study.md"
-README = DOCS.parent / "README.md"
 ENGINE = DOCS.parent / "benchmarks" / "results" / "nutation.json"
 PICTURE = DOCS / "pictures" / "fidelity_map.svg"
 RUNS = Path("runs") / "fidelity_map"
@@ -253,25 +252,12 @@ def of_engine(measured: dict[str, Any]) -> str:
     return table([*heads, "PPO: success there", "success, exact"], rows)
 
 
-def in_short(every: dict[str, Any], measured: dict[str, Any]) -> str:
-    """For the README: success of the policies alone."""
-    rows = []
-    for name, runs in by_engine(measured).items():
-        engine, _, period = name.partition(" ")
-        rows.append([f"MuJoCo, `{engine}`, {1000 * float(period):g} ms", *both(runs)[:2]])
-    for scheme in LEARNED_ON:
-        runs = [every["policies"][f"{scheme} {seed}"] for seed in SEEDS]
-        rows.append([f"`{scheme}`, 100 ms", *both(runs)[:2]])
-    return table(["trained on, steps of", "success there", "success on exact physics"], rows)
-
-
 def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
     """A page with those of the tables that it has made anew."""
     made = {
         "policies": of_policies(every),
         "map": of_map(every),
         "engine": of_engine(measured),
-        "learned": in_short(every, measured),
     }
     for name, content in made.items():
         if f"<!-- {name}:begin -->" not in text:
@@ -330,8 +316,7 @@ def main() -> None:
         cells()
     if "draw" in wanted:
         every, measured = found(), json.loads(ENGINE.read_text("utf-8"))
-        for file in (PAGE, README):
-            file.write_text(page(file.read_text("utf-8"), every, measured), "utf-8")
+        PAGE.write_text(page(PAGE.read_text("utf-8"), every, measured), "utf-8")
         draw(every)
 
 
