@@ -90,12 +90,3 @@ def test_a_ratio_is_that_of_the_rounds_and_not_of_the_medians(page, monkeypatch)
     assert found["ours", 1]["median"] == 10.0
     assert found["ours", 2]["gain"] == 2.0
     assert found["ours", 2]["ratio"] == 2.0
-
-
-def test_a_checkout_is_laid_out_as_a_package_is_installed(page, tmp_path):
-    from benchmarks.prices import laid_out
-
-    found = laid_out(ROOT, tmp_path / "tree")
-    for part in ("__init__.py", "engine", "envs/base.py", "agents/commands"):
-        assert (found / "rbgym" / part).exists()
-    assert laid_out(found, tmp_path / "other") == found

@@ -128,11 +128,3 @@ def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
 
     trained = {*sb3.ALGORITHMS, auto.ALGORITHM, analytic.ALGORITHM}
     assert set(options.algorithms()) == trained
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_script_of_a_shell_asks_rbgym(shell, monkeypatch):
-    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
-    shown = CliRunner().invoke(app, ["--show-completion"], prog_name="rbgym")
-    assert shown.exit_code == 0
-    assert f"_RBGYM_COMPLETE=complete_{shell}" in shown.stdout

@@ -57,12 +57,6 @@ def test_a_table_in_a_pipe_has_one_line_for_a_row_and_nothing_but_text(monkeypat
     assert not any(line.endswith(" ") for line in text.splitlines())
 
 
-def test_a_dumb_terminal_gets_what_a_pipe_gets(at_terminal):
-    piped = run("list").stdout
-    at_terminal(80, TERM="dumb")
-    assert run("list").stdout == piped
-
-
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
 def test_a_table_is_no_wider_than_its_terminal_and_says_what_it_left_out(at_terminal, columns):
     at_terminal(columns)
@@ -78,15 +72,6 @@ def test_a_table_is_no_wider_than_its_terminal_and_says_what_it_left_out(at_term
     assert f"not shown in {columns} columns: " in " ".join(lines)
     # Nothing is broken over two lines.
     assert sum(line.split()[:1] == ["scalable_em"] for line in lines) == 1
-
-
-def test_no_color_takes_the_colours_and_leaves_the_table(at_terminal):
-    at_terminal(80)
-    coloured = run("list").stdout
-    at_terminal(80, NO_COLOR="1")
-    plain = run("list").stdout
-    assert not COLOUR.search(plain)
-    assert ESCAPE.sub("", plain) == ESCAPE.sub("", coloured)
 
 
 def test_json_is_the_same_at_a_terminal(at_terminal):

@@ -112,14 +112,6 @@ def test_every_slider_of_the_start_changes_the_picture(window, label, number):
     window.wait(lambda: window.picture() != before and window.time() == 0.0)
 
 
-def test_another_body_is_another_picture(window):
-    window.tab("Start")
-    window.put("Weight moment [N m]", 0)
-    before = at_rest(window)
-    window.choose("Body", "cylinder")
-    window.wait(lambda: window.picture() != before)
-
-
 def test_schemes_can_be_chosen_and_taken_away(window):
     window.tab("Run")
     window.choose("Scheme 2", "akw")
@@ -127,13 +119,6 @@ def test_schemes_can_be_chosen_and_taken_away(window):
     window.choose("Scheme 3", "off")
     window.wait(lambda: "exact:4" not in window.status().split("Pause")[0])
     at_rest(window)
-
-
-def test_the_step_can_be_chosen(window):
-    window.tab("Run")
-    window.put("Step [ms]", 200)
-    window.page.get_by_role("button", name="Step").click()
-    window.wait(lambda: window.time() == pytest.approx(0.2))
 
 
 def test_torques_of_sliders_and_keys_are_shown_and_act(window):
