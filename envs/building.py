@@ -154,6 +154,8 @@ class Building:
         alone = self.sensor.sees_field() and effector.around is None
         if alone and self.orbit is not None:
             self.sensor = self.sensor.without_coils(2.0 * self.orbit.field)
+        if self.sensor.sees_field() and effector.around is None and self.orbit is not None:
+            raise ValueError(f"sensor must see no field without coils, got {self.given.sensor!r}")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
         gradient = "disturbance['gravity_gradient']"
         uses = {
@@ -260,6 +262,8 @@ class Building:
                 f"rates that a float32 can hold, got up to {rates.max():g} rad/s, and "
                 f"{most.max():g} times rate_limit"
             )
+        if name == "hidden" and given.preview is not None:
+            raise ValueError(f"preview must be left out with 'hidden', got {given.preview!r}")
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
         return Shown(_or(task.form, FORMS[name]), task.rate_limit, triple("rates", most), more)
 

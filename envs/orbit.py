@@ -85,7 +85,10 @@ class Orbit:
             in_range(f"Orbit.{name}", getattr(self, name), low, high)
         other = EQUATOR_FIELD, DIPOLE_TILT
         if self.model == _IGRF and (self.equator_field, self.tilt) != other:
-            raise ValueError("Orbit must have no equator_field and tilt with the model 'igrf'")
+            given = f"{self.equator_field!r} and {self.tilt!r}"
+            raise ValueError(
+                f"Orbit.equator_field and tilt must be left out with igrf, got {given}"
+            )
         if self.model == _DIPOLE and self.year != FIRST:
             raise ValueError(f"Orbit.year must be left out with a dipole, got {self.year!r}")
 

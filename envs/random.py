@@ -140,6 +140,12 @@ def normal(key, step, use):
 
 
 @of_values
+def one_normal(key, step, use):
+    """One of them."""
+    return normal(key, step, use)
+
+
+@of_values
 def normals(key, step, use):
     """Three of them, for the uses use, use + 1 and use + 2."""
     return (normal(key, step, use), normal(key, step, use + 1), normal(key, step, use + 2))

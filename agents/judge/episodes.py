@@ -220,7 +220,7 @@ def shows_target(env: Any) -> bool:
     if not isinstance(base.goal, Target) or base.task.split:
         return isinstance(base.goal, Target)
     low, high = bounds(FORMS["quaternion"].columns())
-    return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())
+    return np.array_equal(space.low[:4], low) and np.array_equal(space.high[:4], high)
 
 
 def _least_time(env: Any, q: Array, rate_error: Array) -> Array:

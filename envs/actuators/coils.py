@@ -69,6 +69,9 @@ class MagneticCoils(Effector):
         if self.orbit is None or not isinstance(orbit, Mapping):
             return replace(self, orbit=made_or_given("orbit", Orbit, orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
+        if numbers.get("model", self.orbit.model) != self.orbit.model:  # its own are the other's
+            of_field = ("equator_field", "tilt", "year")
+            numbers = {n.name: n.default for n in fields(Orbit) if n.name in of_field} | numbers
         return replace(self, orbit=replace(self.orbit, **numbers))
 
     @property

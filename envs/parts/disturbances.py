@@ -141,7 +141,7 @@ class Dragged(Unmoved):
         potential = physics.potential
         _, height, v = potential.course(potential.place(physics, buffer, i, 0.0))
         speed = math.sqrt(dot(v, v))
-        towards = to_body(q, scale(1.0 / speed, v))
+        towards = to_body(q, scale(1.0 / max(speed, 1e-9), v))
         torque = (0.0, 0.0, 0.0)
         for one in self.surfaces:
             torque = add(torque, cross(one.pressed_at, one.dragged(towards)))

@@ -347,6 +347,11 @@ class Sunward(Reference):
         size = 1.0 / math.sqrt(2.0 + 2.0 * z)  # the Sun is never below the South Pole
         return size * (1.0 + z), -size * y, size * x, 0.0
 
+    def follow(self, rows, buffer, i):
+        goal = rows.parts.goal
+        goal.put_target(rows, buffer, i, self.starting(rows, buffer, i, _WORLD))
+        goal.put_target_rate(rows, buffer, i, _NOWHERE)
+
 
 def sunward(dt: float) -> Sunward:
     """A target that points to the Sun."""

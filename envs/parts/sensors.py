@@ -14,7 +14,7 @@ from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
-from rbgym.envs.random import normal, normals
+from rbgym.envs.random import normals, one_normal
 from rbgym.envs.rows import checked_part, settle_vector
 from rbgym.quaternion import Vector, add, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
@@ -33,7 +33,8 @@ _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the no
 _BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from that of the sensor
 _NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
 _OF_SUN = 2.0**41  # beyond all steps
-_BY_SCALES, _BY_MOUNTING, _BY_CELLS = 15, 18, 21  # of what is drawn once
+_BY_SCALES, _BY_MOUNTING = 3, 6  # of what is drawn once
+_OF_CELLS, _OF_BIASES, _TOGETHER = 2.0**42, 2.0**43, 12  # cells that share a counter
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
 # What may be given of each instrument, and its largest value.
 _NUMBERS = {
@@ -168,7 +169,7 @@ class Straight(Record):
 
 
 class Skewed(Straight):
-    """Standard deviations of each axis: of its scale factor, and of its direction [rad]."""
+    """Standard deviations: factors, of each axis; turned_by [rad], about each, of all three."""
 
     factors: float
     turned_by: float
@@ -197,14 +198,15 @@ class CosineCells(More):
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         physics, key = rows.physics, rows.noise_key(buffer, i)
-        step = rows.elapsed(buffer, i) + _OF_SUN
+        step = _OF_CELLS + 2.0 * rows.elapsed(buffer, i)
         truth, _ = view(physics, buffer, i)
         towards = to_body(truth, physics.potential.sunwards(physics, buffer, i))
         light = 1.0 if physics.potential.is_lit(physics, buffer, i) else 0.0
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         for n in range(len(self.normals)):
-            noise = self.noise * normal(key, step, _BY_CELLS + n)
-            noise += self.bias * normal(key, _NO_STEP, _BY_CELLS + n)
+            block, use = n // _TOGETHER, n % _TOGETHER
+            noise = self.noise * one_normal(key, step + block, use)
+            noise += self.bias * one_normal(key, _OF_BIASES + block, use)
             current = light * max(dot(self.normals[n], towards), 0.0) + level * noise
             buffer[k + n * LANES] = min(max(current, -1.0), 1.0)
 
@@ -247,9 +249,9 @@ class Instruments(Sensor):
         b' = b + rate_walk sqrt(dt) n_u,
         measured = mean rate + (b + b') / 2 + sqrt(angle_walk^2 / dt + rate_walk^2 dt / 12) n_v:
 
-    angle and bias have the same variance whatever dt is. scale_factor, and misalignment [rad], are
-    standard deviations of what each axis is off in size and direction, drawn once an episode. The
-    star tracker has the standard
+    angle and bias have the same variance whatever dt is. scale_factor is the standard deviation of
+    that of each axis, misalignment [rad] that of the turn about each body axis by which the three
+    are mounted askew, drawn once an episode. The star tracker has the standard
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
     the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
@@ -379,8 +381,10 @@ class Instruments(Sensor):
             )
         compass, eye, wide = self.compass, self.eye, math.sqrt(dt)
         skewed = self.scale_factor or self.misalignment
-        cells = CosineCells(self.normals, self.cell_noise / wide, self.cell_bias)
-        if self.sees_field() or self.field_noise or self.field_bias:
+        normals = self.normals or (_CUBE if self.cell_noise or self.cell_bias else ())
+        normals = _normals(normals) if normals else ()
+        cells = CosineCells(normals, self.cell_noise / wide, self.cell_bias)
+        if self.sees_field() or self.meter.width() or self.field_noise or self.field_bias:
             compass = Magnetometer(self.field_noise / wide, self.field_bias)
         if eye.width() or self.sun_noise or self.sun_bias:
             eye = SunSensor(self.sun_noise / wide, self.sun_bias)
@@ -391,8 +395,10 @@ class Instruments(Sensor):
             blinding=Open(math.cos(self.sun_exclusion)) if self.sun_exclusion else Shaded(),
             mounting=Skewed(self.scale_factor, self.misalignment) if skewed else Straight(),
             compass=compass,
+            meter=More(),
             eye=eye,
-            cells=cells if self.normals else More(),
+            normals=normals,
+            cells=cells if normals else More(),
         )
 
     def without_coils(self, largest: float) -> "Instruments":

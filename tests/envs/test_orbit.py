@@ -290,6 +290,25 @@ def test_cells_and_a_magnetometer_show_sun_and_field_to_who_does_not_see_the_att
         np.testing.assert_allclose(z, s, rtol=0, atol=1e-12)
         dark += hidden
     assert 0 < dark < 30
+    at(env, (1, 0, 0, 0), season=0.2, node=0.1, target_quaternion=(0, 1, 0, 0))
+    z = to_matrix(env.state["target_quaternion"][0])[:, 2]
+    np.testing.assert_allclose(z, sun(0.2 * math.tau, 0.1 * math.tau), rtol=0, atol=1e-12)
+
+
+def test_cells_have_noise_of_their_own_in_every_step():
+    dark = {"coarse_sun": {"normals": [(0, 0, 1)] * 24, "noise": 0.05}}
+    env = many(SLEW, 8, orbit=ROUND, sensor=dark, observation="hidden")
+    env.reset(seed=1)
+    seen = [env.step(np.zeros((8, 3)))[0][:, 3:] for _ in range(60)]
+    noise = np.array(seen) - np.median(seen, axis=(0, 2), keepdims=True)
+    for late in range(3):
+        alike = np.einsum("tlm,tln->mn", noise[:57], noise[late : late + 57]) / (noise**2).sum()
+        assert np.abs(alike - (late == 0) * np.diag(np.diag(alike))).max() < 0.35 / 24
+
+
+def test_coils_fly_in_the_whole_field_if_asked():
+    env = make(COILS, orbit={"altitude": 600e3, "model": "igrf"})
+    assert env.episodes.setup.orbit == Orbit(600e3, math.radians(97.4), model="igrf")
 
 
 def test_gyros_that_lean_and_stretch_show_another_rate_in_each_episode():
@@ -336,6 +355,7 @@ def test_a_law_follows_the_nadir():
     (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
     (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
     (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
+    ("AttitudeTracking-v1", {"observation": "hidden", "preview": 1.0}, "preview must be"),
     (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},
      r"sensor\['sun_sensor'\]\['bias'\] must be in \[0, 1\]"),
     (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
