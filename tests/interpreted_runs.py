@@ -15,6 +15,7 @@ LANES, STEPS = 3, 6
 _CONE = {"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.2}
 _TERMS = "closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress"
 _ORBIT = {"altitude": 5e5, "inclination": 1.7}
+_SIDE = {"area": 1.0, "normal": (0, 0, 1), "centre": (0.1, 0, 0.1)}
 MORE = {
     "a line before thrusters, all that is drawn, all that ends": (SLEW, {
         "actuator": [Thrusters(0.05), Delay(0.17), Lag(0.05)],
@@ -44,12 +45,15 @@ MORE = {
     "wheels beside thrusters, on an ellipse": (SLEW, {
         "actuator": [ReactionWheels(), Thrusters(0.05)], "orbit": {**_ORBIT, "eccentricity": 0.2},
         "disturbance": {"gravity_gradient": True, "constant": (1e-6, 0.0, -1e-6)},
-        "observation": "quaternion_continuous",
-        "sensor": {"star_tracker": {"across_boresight": 1e-4}},
+        "observation": "quaternion_continuous", "reference": "sun",
+        "sensor": {"star_tracker": {"across_boresight": 1e-4}, "gyro": {"scale_factor": 0.01},
+                   "coarse_sun": {"noise": 0.01}, "magnetometer": {"noise": 1e-8}},
     }),
     "coils on an ellipse": (SLEW, {
-        "actuator": MagneticCoils(0.2), "orbit": {**_ORBIT, "eccentricity": 0.2},
-        "observation": "rotation_matrix",
+        "actuator": MagneticCoils(0.2), "observation": "rotation_matrix",
+        "orbit": {**_ORBIT, "eccentricity": 0.2, "model": "igrf"},
+        "disturbance": {"residual_dipole": (0.01, 0.02, 0.0), "drag": {"surfaces": _SIDE},
+                        "solar_pressure": {"surfaces": {"area": 1.0, "centre": (0.1, 0, 0)}}},
     }),
     "gravity gradient without an orbit, axes that are not principal": (SLEW, {
         "disturbance": {"gravity_gradient": 1e-3}, "observation": "mrp",
@@ -59,7 +63,7 @@ MORE = {
     "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
     "all that wheels differ in, shown": ("InertialPointing-v0", {
         "randomization": {"inertia": 0.1, "axes": 0.3, "friction": {"normal": (1.0, 0.2)}},
-        "observation": ["mrp", "friction", "axes", "inertia"],
+        "observation": ["hidden", "friction", "axes", "inertia"],
         "info": ["is_success", "wheel_momentum"]}),
     "gravity drawn": ("RigidTop-v0", {"randomization": {
         "mass": {"normal": (1.0, 0.1)}, "gravity": {"log_uniform": (0.5, 2.0)}}}),
