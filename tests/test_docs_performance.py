@@ -66,18 +66,6 @@ def test_the_reference_of_work_and_precision_is_what_others_published():
     assert np.abs(omega / rates - 1.0).max() < 1e-13
 
 
-def test_a_curve_is_read_between_its_points_by_logarithms():
-    from benchmarks.tables_physics import cost_of, error_at
-
-    curve = [[8.0, 1.0 / 64.0], [1.0, 1.0], [2.0, 0.25], [16.0, 0.5]]  # the last one is worse
-    assert error_at(curve, 4.0) == pytest.approx(1.0 / 16.0)
-    assert error_at(curve, 100.0) == pytest.approx(1.0 / 64.0)
-    assert error_at(curve, 0.5) is None
-    assert cost_of(curve, 1.0 / 16.0) == pytest.approx(4.0)
-    assert cost_of(curve, 2.0) == pytest.approx(1.0)
-    assert cost_of(curve, 1e-9) is None
-
-
 def test_a_ratio_is_that_of_the_rounds_and_not_of_the_medians(page, monkeypatch):
     from benchmarks import throughput
 

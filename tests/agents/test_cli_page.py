@@ -12,10 +12,8 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import rbgym
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.commands import options
 from rbgym.agents.commands.app import PANELS, examples_of
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
@@ -52,10 +50,6 @@ def test_rbgym_alone_shows_the_commands_in_groups_and_three_examples():
 
 def test_every_command_stands_in_a_group_of_the_page():
     assert {command.rich_help_panel for command in COMMANDS.values()} == set(PANELS)
-
-
-def test_the_version_is_that_of_the_package():
-    assert CliRunner().invoke(app, ["--version"]).stdout == f"rbgym {rbgym.__version__}\n"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -111,20 +105,3 @@ def test_the_shell_completes_the_names_of_the_catalogues(
 ):
     monkeypatch.chdir(tmp_path)
     assert completed(shell, line) == offered
-
-
-def test_the_shell_completes_finished_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, file in (("done", "policy.json"), ("begun", "config.json")):
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        (tmp_path / "runs" / name / file).touch()
-    assert completed("bash", "rbgym evaluate runs/") == ["runs/done"]
-
-
-def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
-    pytest.importorskip("stable_baselines3")
-    from rbgym.agents.policies import sb3
-    from rbgym.agents.train import analytic, auto
-
-    trained = {*sb3.ALGORITHMS, auto.ALGORITHM, analytic.ALGORITHM}
-    assert set(options.algorithms()) == trained

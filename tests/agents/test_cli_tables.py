@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import rbgym
 from rbgym import integrators, validation
-from rbgym.agents import terminal
 from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.tables import print_claims
 from rbgym.agents.judge.tables import print_card
@@ -78,31 +77,6 @@ def test_json_is_the_same_at_a_terminal(at_terminal):
     piped = run("list", "--json").stdout
     at_terminal(60)
     assert run("list", "--json").stdout == piped
-
-
-def test_numbers_end_in_one_column_and_brackets_are_no_markup(at_terminal, capsys):
-    terminal.print_table("t", ("name", "time [s]"), [("a [bold]", "1.25"), ("b", "10")])
-    *_, first, second, _, _ = capsys.readouterr().out.split("\n")
-    assert first == "a [bold]      1.25"
-    assert second == "b               10"
-    at_terminal(20)
-    row = [("a", "b" * 20)]
-    terminal.print_table("[t]", ("name", "long [s]"), row, optional=["long [s]"])
-    shown = ESCAPE.sub("", capsys.readouterr().out)
-    assert shown.startswith("[t]")
-    assert "not shown in 20 columns: long [s]" in " ".join(shown.split())
-
-
-def test_a_progress_bar_shows_at_a_terminal_only(at_terminal, capsys):
-    with terminal.bar() as shown:
-        terminal.Counter(shown, "pieces")(1, 2)
-    assert capsys.readouterr() == ("", "")
-    at_terminal(80)
-    with terminal.bar() as shown:
-        terminal.Counter(shown, "pieces")(1, 2)
-    out, err = capsys.readouterr()
-    assert "1/2" in err
-    assert not out
 
 
 def test_several_integrators_stand_side_by_side_with_the_drift_of_each():

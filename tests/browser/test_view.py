@@ -68,12 +68,6 @@ def test_the_page_loads_and_its_bodies_move(window):
     assert window.errors() == []
 
 
-def test_there_is_nothing_that_would_share_the_page(window):
-    text = window.page.inner_html("#root").lower()
-    assert "tabler-icon-share" not in text
-    assert "share" not in window.status().lower()
-
-
 def test_it_pauses_steps_restarts_and_goes_on(window):
     at_rest(window)
     time = window.time()
@@ -89,17 +83,6 @@ def test_it_pauses_steps_restarts_and_goes_on(window):
     at_rest(window)
 
 
-def test_slow_motion_is_slow(window):
-    window.choose("Speed", "1/100")
-    window.page.get_by_role("button", name="Restart").click()
-    window.wait(lambda: window.time() == 0.0)
-    window.field("Pause").uncheck()
-    window.page.wait_for_timeout(1500)
-    assert window.time() < 0.2
-    at_rest(window)
-    window.choose("Speed", "1")
-
-
 @pytest.mark.parametrize(("label", "number"), [
     ("Size x [m]", 0.4), ("Size y [m]", 0.7), ("Size z [m]", 1.5), ("Tilt [°]", 50),
     ("Weight moment [N m]", 9), ("Spin x [rad/s]", 4), ("Spin y [rad/s]", -4),
@@ -110,15 +93,6 @@ def test_every_slider_of_the_start_changes_the_picture(window, label, number):
     before = at_rest(window)
     window.put(label, number)
     window.wait(lambda: window.picture() != before and window.time() == 0.0)
-
-
-def test_schemes_can_be_chosen_and_taken_away(window):
-    window.tab("Run")
-    window.choose("Scheme 2", "akw")
-    window.wait(lambda: "akw" in window.status().split("Pause")[0])
-    window.choose("Scheme 3", "off")
-    window.wait(lambda: "exact:4" not in window.status().split("Pause")[0])
-    at_rest(window)
 
 
 def test_torques_of_sliders_and_keys_are_shown_and_act(window):
@@ -185,19 +159,6 @@ def test_every_run_of_a_task_can_have_an_actor_of_its_own(window):
         window.choose(f"Acts {run}", name)
         window.wait(lambda name=name: f"{name}, exact:4" in window.status())
     window.choose("Scheme 3", "off")
-
-
-def test_the_next_episode_comes_by_itself_where_that_is_wanted(window):
-    window.tab("Run")
-    window.field("Next episode by itself").uncheck()
-    window.choose("Speed", "100")
-    window.page.get_by_role("button", name="Restart").click()
-    window.wait(lambda: stands_still(window))
-    time = window.time()
-    assert time > 1.0
-    window.choose("Speed", "1")
-    window.field("Next episode by itself").check()
-    window.wait(lambda: window.time() < time)
 
 
 def test_what_cannot_be_is_said_and_the_page_goes_on(window):

@@ -313,8 +313,7 @@ def test_coils_fly_in_the_whole_field_if_asked():
 
 def test_gyros_that_lean_and_stretch_show_another_rate_in_each_episode():
     env = many(SLEW, 2000, sensor={"gyro": {"scale_factor": 0.02, "misalignment": 0.01}})
-    rate = np.array([0.1, 0.0, 0.0])
-    seen, _ = at(env, (1, 0, 0, 0), rate)
+    seen, _ = at(env, (1, 0, 0, 0), (0.1, 0, 0))
     again = env.step(np.zeros((2000, 3)))[0][:, 4:7] * env.task.rate_limit
     off = seen[:, 4:7] * env.task.rate_limit / 0.1
     assert np.std(off[:, 0]) == pytest.approx(0.02, rel=0.08)
