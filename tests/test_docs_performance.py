@@ -34,14 +34,6 @@ def test_every_result_is_of_a_whole_run_and_names_no_place_of_a_machine(page):
         assert not re.search(r'"[^"]*(?<!\w)/\w+/[^"]*"', json.dumps(one))
 
 
-def test_quick_results_are_not_taken_over(page, tmp_path):
-    for name, one in page.results().items():
-        text = json.dumps(one | {"quick": name == "memory"})
-        (tmp_path / f"{name}.json").write_text(text, "utf-8")
-    with pytest.raises(ValueError, match="without --quick"):
-        page.adopt(tmp_path)
-
-
 def test_every_engine_of_the_page_follows_the_exact_motion_with_small_steps(page):
     rows = page.results()["fidelity"]["rows"]
     assert len(rows) > 24

@@ -95,6 +95,14 @@ def test_every_slider_of_the_start_changes_the_picture(window, label, number):
     window.wait(lambda: window.picture() != before and window.time() == 0.0)
 
 
+def test_another_body_is_another_picture(window):
+    window.tab("Start")
+    window.put("Weight moment [N m]", 0)
+    before = at_rest(window)
+    window.choose("Body", "cylinder")
+    window.wait(lambda: window.picture() != before)
+
+
 def test_torques_of_sliders_and_keys_are_shown_and_act(window):
     at_rest(window)
     window.tab("Run")
