@@ -64,6 +64,7 @@ with joblib.parallel_config(backend, n_jobs=2):
     rbgym.agents.campaign("RigidTop-v0", ["pd", "lqr"], 64, folder, group=8,
              spread={"inertia": {"factor": {"uniform": [0.97, 1.03]}}})
 if backend == "ray":
+    ray.shutdown()
     nodes.shutdown()
 """
 
