@@ -266,8 +266,7 @@ class OnOrbit(Potential):
         return q, (0.0, -math.tau * self.turning * speed, 0.0)
 
     def course(self, place):
-        """Unit vector from the centre of the Earth, height above the ground [m] and velocity
-        through air that turns with the Earth [m/s]."""
+        """Height above the ground [m], and velocity through air that turns with the Earth [m/s]."""
         cos, sin, nearness = self.path.polar(place)
         _, quickness = self.path.quickness(nearness)
         lowest, rate = EARTH_RADIUS / self.ground, math.tau * self.turning
@@ -277,7 +276,7 @@ class OnOrbit(Potential):
         climb = scale(rate * lowest * self.path.climb(cos, sin), up)
         through = add(climb, scale(rate * distance * quickness, along))
         wind = scale(math.tau * self.earth * distance, (-up[1], up[0], 0.0))
-        return up, distance - EARTH_RADIUS, sub(through, wind)
+        return distance - EARTH_RADIUS, sub(through, wind)
 
     def sunwards(self, physics, buffer, i):
         """Unit vector to the Sun."""

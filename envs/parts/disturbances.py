@@ -3,15 +3,16 @@
 A torque is held for a control period; of what is around, the one of the state in which it begins:
 
     residual dipole    m x B
-    drag               r x F,  F = -rho C_D A (n . v)+ v / 2,  v through air that turns along
+    drag               r x F,  F = -rho C_D A (n . v)+ v / 2
     light of the Sun   r x F,  F = -P A (n . s)+ ((1 - c_s) s + 2 (c_s (n . s) + c_d / 3) n)
 
-on each surface of area A, normal n and centre of pressure r from the centre of mass; one without a
-normal is a sphere of this cross-section, with (1 + 4 c_d / 9) s in the last bracket. s: to the Sun;
-P: its pressure at the Earth's mean distance; in the shadow there is none. Surfaces do not shade
-each other. Density: exponential between heights of the table, which is that of the U.S. Standard
-Atmosphere 1976 and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications,
-table 8-4. Forces: Wertz (1978), Spacecraft Attitude Determination and Control, section 17.2.
+on each surface of area A, normal n and centre of pressure r from the centre of mass. v: velocity
+through air of the density rho that turns with the Earth; s: to the Sun; P: the pressure of light at
+the Earth's mean distance, none in the shadow. A surface without a normal is a sphere of this
+cross-section, with (1 + 4 c_d / 9) s in the last bracket. Surfaces do not shade each other.
+Density: exponential between heights of the table, which is that of the U.S. Standard Atmosphere
+1976 and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications, table 8-4.
+Forces: Wertz (1978), Spacecraft Attitude Determination and Control, section 17.2.
 """
 
 import math
@@ -139,7 +140,7 @@ class Dragged(Unmoved):
 
     def turned(self, physics, buffer, i, q):
         potential = physics.potential
-        _, height, v = potential.course(potential.place(physics, buffer, i, 0.0))
+        height, v = potential.course(potential.place(physics, buffer, i, 0.0))
         speed = math.sqrt(dot(v, v))
         towards = to_body(q, scale(1.0 / max(speed, 1e-9), v))
         torque = (0.0, 0.0, 0.0)

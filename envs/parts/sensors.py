@@ -110,6 +110,13 @@ class Open(Record):
         return near & physics.potential.is_lit(physics, buffer, i)
 
 
+@inlined
+def _error(key, step, use, noise, bias):
+    """Of three numbers, with these standard deviations: of a measurement, and of an episode's."""
+    drawn = scale(noise, normals(key, step, use))
+    return add(drawn, scale(bias, normals(key, _NO_STEP, use)))
+
+
 class Unmeasured(Record):
     """The field is shown as it is."""
 
@@ -127,9 +134,8 @@ class Magnetometer(Record):
         physics, key = rows.physics, rows.noise_key(buffer, i)
         row, share = physics.actuator.field_row(physics), 0.5 / physics.potential.field
         share *= rows.parts.randomization.noisiness(rows, buffer, i)
-        noise = scale(self.noise * share, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
-        bias = scale(self.bias * share, normals(key, _NO_STEP, _BY_FIELD))
-        seen = add(vector(buffer, i, row), add(noise, bias))
+        step, noise, bias = rows.elapsed(buffer, i), self.noise * share, self.bias * share
+        seen = add(vector(buffer, i, row), _error(key, step, _BY_FIELD, noise, bias))
         put_within(buffer, i + row * LANES, seen, 1.0)
 
 
@@ -228,8 +234,8 @@ class FieldSensor(More):
         physics, key = rows.physics, rows.noise_key(buffer, i)
         truth, _ = view(physics, buffer, i)
         level = rows.parts.randomization.noisiness(rows, buffer, i)
-        noise = scale(level * self.noise, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
-        error = add(noise, scale(level * self.bias, normals(key, _NO_STEP, _BY_FIELD)))
+        step, noise, bias = rows.elapsed(buffer, i), level * self.noise, level * self.bias
+        error = _error(key, step, _BY_FIELD, noise, bias)
         B = to_body(truth, physics.potential.field_ahead(physics, buffer, i, 0.0))
         put_within(buffer, k, scale(1.0 / self.largest, add(B, error)), 1.0)
 
