@@ -152,8 +152,8 @@ class Building:
         if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
             raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
         alone = self.sensor.sees_field() and effector.around is None
-        if alone and self.orbit is not None:
-            self.sensor = self.sensor.without_coils(2.0 * self.orbit.field)
+        if self.orbit is not None:
+            self.sensor = self.sensor.with_orbit(self.orbit, effector.around is not None)
         if self.sensor.sees_field() and effector.around is None and self.orbit is not None:
             raise ValueError(f"sensor must see no field without coils, got {self.given.sensor!r}")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential

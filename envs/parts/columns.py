@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import count, real
 from rbgym.quaternion import Array
 
-BODY = "body axes"
+BODY, WORLD = "body axes", "world axes"
 _MOST = 10_000  # columns of one quantity
 
 

@@ -11,7 +11,7 @@ from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known
 from rbgym.envs.arguments import in_range, keys, triple
-from rbgym.envs.parts.columns import BODY, Column
+from rbgym.envs.parts.columns import BODY, WORLD, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals, one_normal
@@ -56,6 +56,7 @@ _NUMBERS = {
     "sun_sensor": {"noise": 1.0, "bias": 1.0},
     "coarse_sun": {"noise": 1.0, "bias": 1.0},
     "magnetometer": {"noise": 1.0, "bias": 1.0},
+    "ephemeris": {},
 }
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
@@ -244,6 +245,27 @@ class FieldSensor(More):
         return (Column("magnetic_field", 3, unit="T", frame=BODY, scale=self.largest, words=words),)
 
 
+class Ephemeris(More):
+    """What a clock, the orbit and models tell of the world: where the Sun is, lit or not, and the
+    magnetic field. largest: that field on the orbit [T], once the orbit is known."""
+
+    largest: float = 1.0
+    width = constant(6)
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        physics, potential = rows.physics, rows.physics.potential
+        put_within(buffer, k, potential.sunwards(physics, buffer, i), 1.0)
+        B = potential.field_ahead(physics, buffer, i, 0.0)
+        put_within(buffer, k + 3 * LANES, scale(1.0 / self.largest, B), 1.0)
+
+    def columns(self) -> tuple[Column, ...]:
+        words = "as models have it"
+        return (
+            Column("sun_reference", 3, frame=WORLD, words=words),
+            Column("field_reference", 3, unit="T", frame=WORLD, scale=self.largest, words=words),
+        )
+
+
 class Instruments(Sensor):
     """Rate-integrating gyros, a star tracker, Sun sensors, fine and coarse, and a magnetometer.
 
@@ -267,8 +289,8 @@ class Instruments(Sensor):
     [T sqrt(s)], of a control period's deviation field_noise / sqrt(dt), and a bias with the
     standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
     sun_noise [rad sqrt(s)] and sun_bias [rad] to the direction of the Sun in the same way, and
-    shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. No
-    number is beyond 6.67 standard deviations. What the env says: dt, the control period [s]; the
+    shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. The
+    ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard deviations. What the env says: dt, the control period [s]; the
     others are the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
@@ -303,11 +325,12 @@ class Instruments(Sensor):
     meter: More = More()
     eye: More = More()
     cells: More = More()
+    ephemeris: More = More()
     is_noisy = constant(True)
     has_bias = True
 
     def extra(self) -> More:
-        shown = [one for one in (self.eye, self.cells, self.meter) if one.width()]
+        shown = [one for one in (self.eye, self.cells, self.meter, self.ephemeris) if one.width()]
         return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
@@ -316,7 +339,8 @@ class Instruments(Sensor):
 
     @known
     def sees_sun(self):
-        return isinstance(self.blinding, Open) or self.eye.width() + self.cells.width() > 0
+        shown = self.eye.width() + self.cells.width() + self.ephemeris.width()
+        return isinstance(self.blinding, Open) or shown > 0
 
     @known
     def sees_field(self):
@@ -407,9 +431,15 @@ class Instruments(Sensor):
             cells=cells if normals else More(),
         )
 
-    def without_coils(self, largest: float) -> "Instruments":
-        noise, bias = self.compass
-        return self._replace(compass=Unmeasured(), meter=FieldSensor(largest, noise, bias))
+    def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
+        """The same on an orbit; coils: whether there are any, which show the field."""
+        largest, found = 2.0 * orbit.field, self
+        if self.ephemeris.width():
+            found = found._replace(ephemeris=Ephemeris(largest))
+        if self.sees_field() and not coils:
+            meter = FieldSensor(largest, *self.compass)
+            found = found._replace(compass=Unmeasured(), meter=meter)
+        return found
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
         for name in ("across_boresight", "about_boresight"):
@@ -506,6 +536,8 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         fields["compass"] = Magnetometer(0.0, 0.0)
     if "sun_sensor" in given:
         fields["eye"] = SunSensor(0.0, 0.0)
+    if "ephemeris" in given:
+        fields["ephemeris"] = Ephemeris()
     return Instruments(**fields).suited(dt, rate_limit)
 
 

@@ -62,8 +62,8 @@ class Sensor(Part):
         """Put what a magnetometer measures in the place of the field that is shown; where
         `sees_field`."""
 
-    def without_coils(self, largest: float) -> "Sensor":
-        """The same where nothing but a magnetometer shows the field; largest: of it [T]."""
+    def with_orbit(self, orbit: "Orbit", coils: bool) -> "Sensor":
+        """The same on an orbit; coils: whether there are any, which show the field."""
         return self
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
