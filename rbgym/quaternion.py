@@ -211,17 +211,20 @@ def to_matrix(q: ArrayLike) -> Array:
 
 
 def from_matrix(matrix: ArrayLike) -> Array:
-    """Unit quaternion (4,) with w >= 0 of one rotation matrix (3, 3) (Shepperd 1978)."""
+    """Unit quaternions (..., 4) with w >= 0 of rotation matrices (..., 3, 3) (Shepperd 1978)."""
     m = real("matrix", matrix)
-    if m.shape != (3, 3):
-        raise ValueError(f"matrix must have shape (3, 3), got shape {m.shape}")
+    if m.shape[-2:] != (3, 3):
+        raise ValueError(f"matrix must have shape (..., 3, 3), got shape {m.shape}")
     # 4 q q^T, whose row with the largest diagonal entry is q without cancellation.
-    t = np.trace(m)
-    outer = np.empty((4, 4))
-    outer[0, 0] = 1 + t
-    outer[0, 1:] = outer[1:, 0] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
-    outer[1:, 1:] = m + m.T + (1 - t) * np.eye(3)
-    return canonicalized(normalized(outer[np.argmax(np.diag(outer))]))
+    t, back = np.trace(m, axis1=-2, axis2=-1)[..., None, None], np.swapaxes(m, -2, -1)
+    outer, skew = np.empty((*m.shape[:-2], 4, 4)), m - back
+    outer[..., :1, :1] = 1 + t
+    turn = np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
+    outer[..., 0, 1:] = outer[..., 1:, 0] = turn
+    outer[..., 1:, 1:] = m + back + (1 - t) * np.eye(3)
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    rows = np.take_along_axis(outer, largest[..., None, None], axis=-2)
+    return canonicalized(normalized(rows[..., 0, :]))
 
 
 def from_rotation_vector(rotation_vector: ArrayLike) -> Array:

@@ -50,6 +50,28 @@ class Belief(NamedTuple):
     past: tuple["Belief", ...] = ()
 
 
+class Gyros:
+    """What gyros leave unknown of an attitude that is turned on by their rates: the densities of
+    their noise are those of the instruments."""
+
+    def __init__(self, sensor: Instruments) -> None:
+        dt, v, u = sensor.dt, sensor.angle_walk**2, sensor.rate_walk**2
+        self.dt, self.of_turn = dt, v * dt + u * dt**3 / 3.0
+        self.of_both, self.of_bias = -0.5 * u * dt**2, u * dt
+
+    def spread(self, P: Array, a: Array, whole: Array) -> Array:
+        """The covariance (n, 6, 6) of turn and bias a control period later, in which the body
+        turned by a (n, 3) [rad], and by `whole` (n, 4) relative to the target."""
+        G, F = _right_jacobian(a), np.tile(np.eye(6), (len(a), 1, 1))
+        F[:, :3, :3], F[:, :3, 3:] = np.swapaxes(to_matrix(whole), 1, 2), -self.dt * G
+        P = F @ P @ np.swapaxes(F, 1, 2)
+        P[:, :3, :3] += self.of_turn * G @ np.swapaxes(G, 1, 2)
+        P[:, :3, 3:] += self.of_both * G
+        P[:, 3:, :3] += self.of_both * np.swapaxes(G, 1, 2)
+        P[:, 3:, 3:] += self.of_bias * np.eye(3)
+        return np.asarray(P)
+
+
 class Estimating:
     """A law or policy that sees estimates of attitude and rates instead of what is measured.
 
@@ -94,11 +116,8 @@ class Estimating:
             )
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
-        self.dt, one = sensor.dt, np.eye(3)
+        self.gyros, self.dt, one = Gyros(sensor), sensor.dt, np.eye(3)
         self._late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
-        v, u = sensor.angle_walk**2, sensor.rate_walk**2
-        self._of_turn = v * self.dt + u * self.dt**3 / 3.0
-        self._of_both, self._of_bias = -0.5 * u * self.dt**2, u * self.dt * one
         across, axis = sensor.across_boresight**2 + _ROUNDING**2, np.array(sensor.boresight)
         more = sensor.about_boresight**2 - sensor.across_boresight**2
         self._of_tracker = across * one + more * np.outer(axis, axis)
@@ -198,17 +217,11 @@ class Estimating:
         """What is held to be true a control period later; seen: what is held of the star tracker,
         relative to the target as it is then."""
         q, a = before.attitude, (measured - before.bias) * self.dt
-        turn, G = from_rotation_vector(a), _right_jacobian(a)
+        turn = from_rotation_vector(a)
         # The target's turn, in the body axes of before.
         back = -0.5 * self.dt * (before.wanted + rotate(turn, wanted))
         whole = multiply(from_rotation_vector(back), turn)
-        F = np.tile(np.eye(6), (len(a), 1, 1))
-        F[:, :3, :3], F[:, :3, 3:] = np.swapaxes(to_matrix(whole), 1, 2), -self.dt * G
-        P = F @ before.covariance @ np.swapaxes(F, 1, 2)
-        P[:, :3, :3] += self._of_turn * G @ np.swapaxes(G, 1, 2)
-        P[:, :3, 3:] += self._of_both * G
-        P[:, 3:, :3] += self._of_both * np.swapaxes(G, 1, 2)
-        P[:, 3:, 3:] += self._of_bias
+        P = self.gyros.spread(before.covariance, a, whole)
         seen_back = rotate(multiply(conjugate(before.seen), q), back)
         held = multiply(before.seen, from_rotation_vector(seen_back))
         q = normalized(multiply(q, whole))

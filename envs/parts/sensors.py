@@ -290,7 +290,8 @@ class Instruments(Sensor):
     standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
     sun_noise [rad sqrt(s)] and sun_bias [rad] to the direction of the Sun in the same way, and
     shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. The
-    ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard deviations. What the env says: dt, the control period [s]; the
+    ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard
+    deviations. What the env says: dt, the control period [s]; the
     others are the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft

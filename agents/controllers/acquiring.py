@@ -1,0 +1,178 @@
+"""An attitude from nothing: of the Sun, the magnetic field and gyros."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents.controllers.base import Plant, fresh
+from rbgym.agents.controllers.filtering import Gyros
+from rbgym.agents.controllers.sun import sun_direction
+from rbgym.envs.parts.sensors import Failing, Instruments
+from rbgym.quaternion import (
+    Array,
+    from_matrix,
+    from_rotation_vector,
+    multiply,
+    normalized,
+    rotate_inverse,
+)
+
+_NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference"
+_APART = 0.3  # sine of the angle between Sun and field from which on they tell an attitude
+_AT_FIRST = 0.5  # rad, standard deviation about each axis before the first correction
+_STRAY = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
+_DOUBTS = 10.0  # readings in a row that do not fit, after which the attitude is given up
+
+
+class Fix(NamedTuple):
+    """What is held to be true of n lanes.
+
+    attitude: (n, 4), body to world. bias of the gyros: (n, 3) [rad/s]. covariance: (n, 6, 6), of
+    the small turn about the body axes [rad] from the estimated attitude to the true one, and of the
+    true bias less the estimated. known: (n,), whether there is an attitude. doubt: (n,), for how
+    many control periods a reading has not fitted. rate: (n, 3) [rad/s]; sun: (n, 3), where it is
+    seen, zero in the dark, both body axes.
+    """
+
+    attitude: Array
+    bias: Array
+    covariance: Array
+    known: NDArray[np.bool_]
+    doubt: Array
+    rate: Array
+    sun: Array
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviation of the attitude, (n,) [rad]: of the whole turn."""
+        return np.asarray(np.sqrt(np.trace(self.covariance[:, :3, :3], axis1=1, axis2=2)))
+
+
+class Acquiring:
+    """A filter that finds the attitude of a body from nothing, and holds it.
+
+    The first attitude is that of TRIAD, as soon as Sun and field are seen at least 17 degrees
+    apart. From there on a multiplicative extended Kalman filter turns it on by the rates of the
+    gyros less their estimated bias, and corrects both by each direction that is seen. With v a
+    direction in body axes as it is measured, r the same in the world as models have it, R the
+    estimated rotation and p = R^T r, the error x = (turn, bias) shows as
+
+        v - p = [p x, 0] x + noise,    of the same variance about all axes,
+
+    and correction, gain and covariance are Kalman's, the latter in Joseph's form. The covariance of
+    the first attitude is that which the first readings leave of half a radian. A reading that is
+    beyond what all but one in a million are corrects nothing; after ten control periods of such
+    readings the attitude is given up and found anew. In the dark the field alone holds it.
+
+    The Sun is read from a fine sensor, or from coarse cells. A constant error of theirs, or of the
+    magnetometer, counts as noise, though it does not average out: what is left of it the filter
+    does not know.
+
+    Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
+    2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
+    """
+
+    def __init__(self, plant: Plant) -> None:
+        parts = plant.env.episodes.setup.parts
+        sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
+        columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
+        suns = {"sun_direction", "coarse_sun"} & {*columns}
+        if missing or not suns or not isinstance(sensor, Instruments):
+            raise ValueError(
+                "env must show gyros, a Sun sensor, a magnetometer and an ephemeris to find an "
+                f"attitude, sensor={{'gyro': ..., 'coarse_sun': ..., 'magnetometer': ..., "
+                f"'ephemeris': {{}}}}, got columns {[*columns]}"
+            )
+        self.columns, self.rate_limit = columns, plant.env.rate_limit
+        self.gyros, self.normals = Gyros(sensor), np.asarray(sensor.normals)
+        fine, dt = "sun_direction" in suns, sensor.dt
+        self.sun = columns["sun_direction" if fine else "coarse_sun"].place
+        noise, bias = ("sun_noise", "sun_bias") if fine else ("cell_noise", "cell_bias")
+        self.of_sun = getattr(sensor, noise) ** 2 / dt + getattr(sensor, bias) ** 2
+        if not fine:  # of the direction that half of the cells tell, on average
+            half = 0.5 * self.normals.T @ self.normals
+            self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
+        self.fine, strongest = fine, columns["magnetic_field"].factor
+        self.of_field = (sensor.field_noise**2 / dt + sensor.field_bias**2) / strongest**2
+        least = np.finfo(np.float32).eps ** 2  # of what is shown in float32
+        self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
+        self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
+
+    @classmethod
+    def for_env(cls, env: Any) -> Self:
+        """The filter for an env, single or vector; ValueError where it shows too little."""
+        return cls(Plant(env))
+
+    def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
+        """What is held to be true after observations (n, columns); before: after the last."""
+        n, column = len(rows), self.columns
+        measured = rows[:, column["angular_velocity"].place] * self.rate_limit
+        B = rows[:, column["magnetic_field"].place]
+        r_sun, r_field = (rows[:, column[f"{one}_reference"].place] for one in ("sun", "field"))
+        sun = rows[:, self.sun] if self.fine else sun_direction(rows[:, self.sun], self.normals)
+        begins = fresh(n, before, episode_start)
+        q, b, P = np.tile([1.0, 0, 0, 0], (n, 1)), np.zeros((n, 3)), np.tile(self.first, (n, 1, 1))
+        known, doubt = np.zeros(n, dtype=np.bool_), np.zeros(n)
+        if before is not None:
+            a = (measured - before.bias) * self.gyros.dt
+            turn = from_rotation_vector(a)
+            goes_on = before.known & ~begins
+            q = np.where(goes_on[:, None], normalized(multiply(before.attitude, turn)), q)
+            b = np.where(goes_on[:, None], before.bias, b)
+            spread = self.gyros.spread(before.covariance, a, turn)
+            P = np.where(goes_on[:, None, None], spread, P)
+            known, doubt = goes_on, np.where(goes_on, before.doubt, 0.0)
+        lit = np.any(sun != 0.0, axis=1)
+        apart = np.linalg.norm(np.cross(sun, B), axis=1) > _APART * np.linalg.norm(B, axis=1)
+        found = ~known & lit & apart
+        if found.any():
+            q[found] = triad(B[found], sun[found], r_field[found], r_sun[found])
+        known = known | found
+        strays = np.zeros(n, dtype=np.bool_)
+        for v, r, variance, seen in (
+            (B, r_field, self.of_field, known),
+            (sun, r_sun, self.of_sun, known & lit),
+        ):
+            q, b, P, stray = corrected(q, b, P, v, r, variance, seen)
+            strays |= stray
+        doubt = np.where(strays, doubt + 1.0, 0.0)
+        known = known & (doubt < _DOUBTS)
+        return Fix(q, b, P, known, doubt, measured - b, sun)
+
+
+def triad(v: Array, w: Array, r: Array, s: Array) -> Array:
+    """Attitudes (n, 4), body to world, in which v points along r and w lies in the plane of r and
+    s. v, w: (n, 3), body axes; r, s: the same directions in the world."""
+
+    def frame(a: Array, b: Array) -> Array:
+        x, z = _unit(a), _unit(np.cross(a, b))
+        return np.stack([x, np.cross(z, x), z], axis=2)
+
+    return from_matrix(frame(r, s) @ np.swapaxes(frame(v, w), 1, 2))
+
+
+def corrected(
+    q: Array, b: Array, P: Array, v: Array, r: Array, variance: float, seen: NDArray[np.bool_]
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Attitude, bias and covariance after directions v, body axes, of what is along r in the world,
+    in the lanes where they are seen; and which of them are strays, (n,)."""
+    p = rotate_inverse(q, r)
+    H = np.zeros((len(q), 3, 6))
+    x, y, z = p.T
+    H[:, 0, 1], H[:, 0, 2], H[:, 1, 2] = -z, y, -x
+    H[:, 1, 0], H[:, 2, 0], H[:, 2, 1] = z, -y, x
+    R, innovation = variance * np.eye(3), (v - p)[:, :, None]
+    S = H @ P @ np.swapaxes(H, 1, 2) + R
+    K = np.swapaxes(np.linalg.solve(S, H @ P), 1, 2)
+    size = (np.swapaxes(innovation, 1, 2) @ np.linalg.solve(S, innovation))[:, 0, 0]
+    fits = seen & (size <= _STRAY)
+    K = np.where(fits[:, None, None], K, 0.0)
+    change, F = (K @ innovation)[:, :, 0], np.eye(6) - K @ H
+    P = F @ P @ np.swapaxes(F, 1, 2) + K @ R @ np.swapaxes(K, 1, 2)
+    q = np.where(fits[:, None], normalized(multiply(q, from_rotation_vector(change[:, :3]))), q)
+    return q, b + change[:, 3:], P, seen & ~fits
+
+
+def _unit(a: Array) -> Array:
+    return np.asarray(a / np.maximum(np.linalg.norm(a, axis=1, keepdims=True), 1e-300))
