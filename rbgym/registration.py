@@ -23,6 +23,7 @@ ENVIRONMENTS = {
     "MagneticDetumble-v1": ("rbgym.envs.tasks.innocube", "MagneticDetumble", 5693),
     "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 1708),
     "TumblingCapture-v0": ("rbgym.envs.tasks.free_flyer", "TumblingCapture", 300),
+    "DetumbleToPoint-v0": ("rbgym.envs.tasks.wakeup", "DetumbleToPoint", 5693),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
     "NutationDamping-v0": ("rbgym.envs.tasks.nutation", "NutationDamping", 600),
 }

@@ -1,0 +1,121 @@
+"""A supervisor, which brings a satellite from its tumble to where it is to point."""
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from rbgym.agents.controllers.acquiring import Acquiring, Fix
+from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_rate
+from rbgym.agents.controllers.attitude import QuaternionFeedback
+from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, plant_of
+from rbgym.arguments import positive
+from rbgym.envs.actuators import MagneticCoils
+from rbgym.quaternion import Array, canonicalized, conjugate, multiply
+
+DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
+_SLEWING, _AGAIN = 1.5, 3.0  # times the calm rate: that of slews, and that of a tumble
+_NEAR = 0.97  # cosine of the angle to the Sun from which on it is found
+
+
+class Watch(NamedTuple):
+    """The memory of a supervisor of n lanes: what is held to be true, the mode (n,), and the
+    memories of the laws."""
+
+    fix: Fix
+    mode: Array
+    damping: Any
+    pointing: Any
+
+
+@dataclass(eq=False)
+class Supervisor(Controller):
+    """Detumbles by coils, turns to the Sun by wheels, finds the attitude, and points.
+
+    It reads gyros, a Sun sensor, a magnetometer and an ephemeris, and no attitude. `Acquiring`
+    works from the first control period on. The modes:
+
+    - detumble: `damping` by coils alone, until the body turns slower than `calm` [rad/s];
+    - find the Sun: `pointing` turns the body z axis, where the panels are, to the Sun by the
+      shortest way; in the dark it takes the rates to zero and waits;
+    - point: `pointing` with the estimated attitude relative to the target's, from when the filter
+      is sure of it to `sure` [rad] and the Sun is within 14 degrees of the z axis, or in the dark.
+
+    Where the attitude is given up it finds the Sun again; faster than three times `calm` it
+    detumbles again. `pointing` empties the wheels by the coils meanwhile. The laws see rows as an
+    env shows them that knows the attitude: quaternion relative to the target, rates, momenta of the
+    wheels, field.
+
+    Gains: calm, by default 1 degree/s; sure, by default 3 degrees.
+    """
+
+    filter: Acquiring
+    damping: BDot
+    pointing: Unloading
+    _: KW_ONLY
+    calm: float = math.radians(1.0)
+    sure: float = math.radians(3.0)
+
+    def __post_init__(self) -> None:
+        self.refuse_gains("calm", "sure")
+        columns = self.filter.columns
+        self.usual = str(max(one.first + one.size for one in columns.values()))
+        self.target, self.shown = columns["target_quaternion"].place, columns["wheel_momentum"].first
+
+    @classmethod
+    def for_env(cls, env: Any, **gains: float) -> Self:
+        plant = plant_of(env)
+        coils = plant.unloads
+        if not isinstance(coils, MagneticCoils) or "target_quaternion" not in plant.columns:
+            raise ValueError(
+                "env must have wheels with coils, and show the target's attitude, for a "
+                f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
+            )
+        calm = positive("calm", gains.get("calm", cls.calm))
+        law: Law = QuaternionFeedback.for_env(plant, slew_rate=_SLEWING * calm)
+        law.width = 7
+        shared = Allocated(law, plant.wheels, plant.strength, first=7, out=plant.out)
+        field, dipole = plant.columns["magnetic_field"].factor, float(plant.unloads_by[0])
+        gain = damping_rate(coils) * float(plant.body.moments.min())
+        damping = BDot(gain, dipole=dipole, field=field, width=shared.least, dt=plant.env.dt)
+        pointing = Unloading(shared, coils, plant.unloads_by)
+        return cls(Acquiring(plant), damping, pointing, **gains)
+
+    def fits(self, columns: int) -> bool:
+        return columns == int(self.usual)
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands of wheels and coils (n, channels), and a `Watch`."""
+        n = len(rows)
+        fix = self.filter.estimate(rows, state.fix if state else None, episode_start)
+        begins = fresh(n, state, episode_start)
+        mode = np.where(begins, DETUMBLE, state.mode if state else DETUMBLE)
+        speed, lit = np.linalg.norm(fix.rate, axis=1), np.any(fix.sun != 0.0, axis=1)
+        faces_it = ~lit | (fix.sun[:, 2] > _NEAR)
+        mode = np.where((mode == DETUMBLE) & (speed < self.calm), FIND_SUN, mode)
+        mode = np.where(speed > _AGAIN * self.calm, DETUMBLE, mode)
+        ready = fix.known & (fix.deviation < self.sure) & faces_it
+        mode = np.where((mode == FIND_SUN) & ready, POINT, mode)
+        mode = np.where((mode == POINT) & ~fix.known, FIND_SUN, mode)
+        aimed = canonicalized(multiply(conjugate(rows[:, self.target]), fix.attitude))
+        q = np.where((mode == POINT)[:, None], aimed, off_sun(fix.sun))
+        shown = np.hstack([q, fix.rate / self.filter.rate_limit, rows[:, self.shown :]])
+        memories = (state.damping, state.pointing) if state else (None, None)
+        damped, damping = self.damping.act(shown, memories[0], episode_start)
+        pointed, pointing = self.pointing.act(shown, memories[1], episode_start)
+        still = np.zeros((n, pointed.shape[1] - 3))
+        commands = np.where((mode == DETUMBLE)[:, None], np.hstack([still, damped]), pointed)
+        return commands, Watch(fix, mode, damping, pointing)
+
+
+def off_sun(sun: Array) -> Array:
+    """The attitude (n, 4) relative to that in which the body z axis, turned by the shortest way,
+    points to the Sun, (n, 3), body axes; in the dark none is wanted other than it is."""
+    x, y, z = sun.T
+    dark, opposite = ~np.any(sun != 0.0, axis=1), z < -1.0 + 1e-6
+    w = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))
+    half = 0.5 / np.maximum(w, 1e-3)
+    q = np.stack([w, y * half, -x * half, np.zeros_like(w)], axis=1)
+    q = np.where(opposite[:, None], [0.0, 1.0, 0.0, 0.0], q)
+    return np.where(dark[:, None], [1.0, 0.0, 0.0, 0.0], q)
