@@ -1,6 +1,7 @@
 """Classical controllers, with the interface of learned policies."""
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
+from rbgym.agents.controllers.acquiring import Acquiring
 from rbgym.agents.controllers.actuators import (
     Allocated,
     BDot,
@@ -24,12 +25,13 @@ from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
 from rbgym.agents.controllers.predictive import ModelPredictive, PlannedSlew
+from rbgym.agents.controllers.supervising import Supervisor
 
 __all__ = [
-    "CONTROLLERS", "PLANNERS", "Allocated", "AttitudeLQR", "AttitudePD", "AttitudePID", "AxisPD",
-    "BDot", "BangBang", "Controller", "Detour", "Estimating", "Foreseeing", "GeometricTracking",
-    "Hysteretic", "Idle", "Law", "MagneticAllocation", "MagneticRate", "ModelPredictive",
-    "PlannedSlew", "Policy", "PosePD", "PrecessionLQR", "QuaternionFeedback", "RateDamping",
-    "SpinByScale", "SpinLQR", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
-    "validity",
+    "CONTROLLERS", "PLANNERS", "Acquiring", "Allocated", "AttitudeLQR", "AttitudePD",
+    "AttitudePID", "AxisPD", "BDot", "BangBang", "Controller", "Detour", "Estimating",
+    "Foreseeing", "GeometricTracking", "Hysteretic", "Idle", "Law", "MagneticAllocation",
+    "MagneticRate", "ModelPredictive", "PlannedSlew", "Policy", "PosePD", "PrecessionLQR",
+    "QuaternionFeedback", "RateDamping", "SpinByScale", "SpinLQR", "Supervisor", "SwingUp",
+    "Unloading", "UprightLQR", "for_env", "make", "names", "validity",
 ]  # fmt: skip

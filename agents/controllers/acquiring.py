@@ -19,10 +19,10 @@ from rbgym.quaternion import (
 )
 
 _NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference"
-_APART = 0.3  # sine of the angle between Sun and field from which on they tell an attitude
+APART = 0.3  # sine of the angle between Sun and field from which on they tell an attitude
 _AT_FIRST = 0.5  # rad, standard deviation about each axis before the first correction
-_STRAY = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
-_DOUBTS = 10.0  # readings in a row that do not fit, after which the attitude is given up
+STRAY = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
+DOUBTS = 10.0  # readings in a row that do not fit, after which the attitude is given up
 
 
 class Fix(NamedTuple):
@@ -124,7 +124,7 @@ class Acquiring:
             P = np.where(goes_on[:, None, None], spread, P)
             known, doubt = goes_on, np.where(goes_on, before.doubt, 0.0)
         lit = np.any(sun != 0.0, axis=1)
-        apart = np.linalg.norm(np.cross(sun, B), axis=1) > _APART * np.linalg.norm(B, axis=1)
+        apart = np.linalg.norm(np.cross(sun, B), axis=1) > APART * np.linalg.norm(B, axis=1)
         found = ~known & lit & apart
         if found.any():
             q[found] = triad(B[found], sun[found], r_field[found], r_sun[found])
@@ -137,7 +137,7 @@ class Acquiring:
             q, b, P, stray = corrected(q, b, P, v, r, variance, seen)
             strays |= stray
         doubt = np.where(strays, doubt + 1.0, 0.0)
-        known = known & (doubt < _DOUBTS)
+        known = known & (doubt < DOUBTS)
         return Fix(q, b, P, known, doubt, measured - b, sun)
 
 
@@ -166,7 +166,7 @@ def corrected(
     S = H @ P @ np.swapaxes(H, 1, 2) + R
     K = np.swapaxes(np.linalg.solve(S, H @ P), 1, 2)
     size = (np.swapaxes(innovation, 1, 2) @ np.linalg.solve(S, innovation))[:, 0, 0]
-    fits = seen & (size <= _STRAY)
+    fits = seen & (size <= STRAY)
     K = np.where(fits[:, None, None], K, 0.0)
     change, F = (K @ innovation)[:, :, 0], np.eye(6) - K @ H
     P = F @ P @ np.swapaxes(F, 1, 2) + K @ R @ np.swapaxes(K, 1, 2)

@@ -9,14 +9,14 @@ import numpy as np
 from rbgym.agents.controllers.acquiring import Acquiring, Fix
 from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_rate
 from rbgym.agents.controllers.attitude import QuaternionFeedback
-from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, plant_of
+from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of
 from rbgym.arguments import positive
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
-_SLEWING, _AGAIN = 1.5, 3.0  # times the calm rate: that of slews, and that of a tumble
-_NEAR = 0.97  # cosine of the angle to the Sun from which on it is found
+_SLEWING, AGAIN = 1.5, 3.0  # times the calm rate: that of slews, and that of a tumble
+NEAR = 0.97  # cosine of the angle to the Sun from which on it is found
 
 
 class Watch(NamedTuple):
@@ -61,7 +61,10 @@ class Supervisor(Controller):
         self.refuse_gains("calm", "sure")
         columns = self.filter.columns
         self.usual = str(max(one.first + one.size for one in columns.values()))
-        self.target, self.shown = columns["target_quaternion"].place, columns["wheel_momentum"].first
+        self.target, self.shown = (
+            columns["target_quaternion"].place,
+            columns["wheel_momentum"].first,
+        )
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:
@@ -92,9 +95,9 @@ class Supervisor(Controller):
         begins = fresh(n, state, episode_start)
         mode = np.where(begins, DETUMBLE, state.mode if state else DETUMBLE)
         speed, lit = np.linalg.norm(fix.rate, axis=1), np.any(fix.sun != 0.0, axis=1)
-        faces_it = ~lit | (fix.sun[:, 2] > _NEAR)
+        faces_it = ~lit | (fix.sun[:, 2] > NEAR)
         mode = np.where((mode == DETUMBLE) & (speed < self.calm), FIND_SUN, mode)
-        mode = np.where(speed > _AGAIN * self.calm, DETUMBLE, mode)
+        mode = np.where(speed > AGAIN * self.calm, DETUMBLE, mode)
         ready = fix.known & (fix.deviation < self.sure) & faces_it
         mode = np.where((mode == FIND_SUN) & ready, POINT, mode)
         mode = np.where((mode == POINT) & ~fix.known, FIND_SUN, mode)

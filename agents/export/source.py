@@ -1,6 +1,7 @@
 """A policy as one C99 file that needs nothing but the C library's mathematics."""
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rbgym.agents import controllers
+from rbgym.agents.controllers import acquiring, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
@@ -28,6 +30,8 @@ EXACT, ROUNDED = 2.0**-23, 1e-4
 _SIDES = "low", "high"
 # The piece of C of each law, and the numbers that it takes of it.
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
+# How many numbers of a kind a policy keeps, where they are not three.
+_KEPT = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1}
 _LAWS: dict[type, tuple[str, ...]] = {
     controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
     controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
@@ -44,6 +48,14 @@ _LAWS: dict[type, tuple[str, ...]] = {
     controllers.MagneticRate: ("magnetic_rate", "rate_limit"),
     controllers.BDot: ("b_dot", "dt", "bang_bang"),
 }  # fmt: skip
+
+
+# What the names of these pieces become in a supervisor, whose laws see rows of another width.
+_SIZES = {"OBSERVATIONS": "", "ACTIONS": ""}
+_OF_MODES = {
+    "wheels": {"answer": "point", **_SIZES},
+    "b_dot": {"answer": "damp", "DRAG": "DAMPING", **_SIZES},
+}
 
 
 def export_c(
@@ -68,7 +80,11 @@ def export_c(
     test = (
         _piece("self_test").replace("@SEEN@", _listed(seen)).replace("@ANSWERS@", _listed(answers))
     )
-    code = _with_helpers("\n".join(map(_piece, [*pieces, "act"])))
+    texts = [*map(_piece, [*pieces, "act"])]
+    if isinstance(policy, controllers.Supervisor):  # of three laws, each with names of its own
+        for one, names in _OF_MODES.items():
+            texts[pieces.index(one)] = _renamed(texts[pieces.index(one)], names)
+    code = _with_helpers("\n".join(texts))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
@@ -92,20 +108,26 @@ def bare(policy: Any, env: Any) -> Any:
 
 def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     """Observations of an episode from seed 0 (n, width), the policy's answers (n, channels), both
-    float32; and the bounds of an observation, two rows. Of a policy with a memory, the first."""
+    float32, one after the other; and the bounds of an observation, two rows. Of a law with a memory
+    they are the first of the episode."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
-    answers: list[Any] = []
     memory, over = None, False
-    while not over and len(seen) < 10 * VECTORS:
+    modes, steps = isinstance(policy, controllers.Supervisor), 10 * VECTORS
+    if modes:  # which change in the course of an orbit
+        steps = round(math.tau / (env.episodes.setup.orbit.rate * env.dt))
+    while not over and len(seen) < steps:
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
-        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
-    chosen = np.array(seen)[np.linspace(0, len(seen) - 1, VECTORS).astype(int)]
-    if memory is not None:
-        chosen = np.array(seen[:VECTORS])
+    follow = memory is not None and not modes  # each other, as they were seen
+    picked = range(VECTORS) if follow else np.linspace(0, len(seen) - 1, VECTORS).astype(int)
+    chosen = np.array(seen)[picked]
+    answers, memory = [], None
+    for one in chosen:
+        action, memory = policy.predict(one, memory)
+        answers.append(action)
     space = env.observation_space
     if not env.task.split:
         sides = [space.low, space.high]
@@ -113,14 +135,15 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
         sides = [joined({key: getattr(space[key], side) for key in space}) for side in _SIDES]
     else:
         sides = [space["observation"].low, space["observation"].high]
-    answered = policy.predict(chosen)[0] if memory is None else np.array(answers[:VECTORS])
-    return chosen, answered, np.array(sides)
+    return chosen, np.array(answers), np.array(sides)
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """Names of the pieces, numbers by name, and the type in which it equals `predict`."""
     if isinstance(policy, Network):
         return ["network"], _of_network(policy), "float"
+    if isinstance(policy, controllers.Supervisor):
+        return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
     if isinstance(law, controllers.Unloading) and law.least > law.first:  # coils: a field is shown
         coils: Any = law.other
@@ -152,6 +175,34 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         out = ["coils"]
     whole = ["sight", *follow, "look", piece, *(out or ["direct"])]
     return [piece] if isinstance(law, controllers.BDot) else whole, numbers, "double"
+
+
+def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
+    """As `_parts`: the law that points, that which damps, the filter, and the modes."""
+    pieces, numbers, sharp = _parts(policy.pointing)
+    found, damping = policy.filter, policy.damping
+    gyros, first = found.gyros, found.first
+    numbers |= {"damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang}
+    columns = {"rates": "angular_velocity", "sun_reference": "sun_reference",
+               "field_reference": "field_reference", "field_seen": "magnetic_field",
+               "target": "target_quaternion", "shown": "wheel_momentum"}  # fmt: skip
+    numbers |= {name: found.columns[column].first for name, column in columns.items()}
+    cells = {} if found.fine else {"cells": len(found.normals), "normals": found.normals}
+    numbers |= cells | {
+        "sun": found.sun.start, "of_sun": found.of_sun, "of_field": found.of_field,
+        "of_turn": gyros.of_turn, "of_both": gyros.of_both, "of_bias": gyros.of_bias,
+        "of_first": first[0, 0], "of_first_bias": first[3, 3], "apart": acquiring.APART,
+        "stray": acquiring.STRAY, "doubts": acquiring.DOUBTS, "calm": policy.calm,
+        "tumbling": supervising.AGAIN * policy.calm, "sure": policy.sure,
+        "near": supervising.NEAR,
+    }  # fmt: skip
+    return [*pieces, "b_dot", "acquire", "supervise"], numbers, sharp
+
+
+def _renamed(code: str, names: Mapping[str, str]) -> str:
+    for one, other in names.items():
+        code = re.sub(rf"\b{one}\b", other, code)
+    return code
 
 
 def _of_field(law: Any, column: int) -> dict[str, Any]:
@@ -204,8 +255,10 @@ def _frame(code: str) -> str:
     for mark, suffix in (("@DOUBLE@", ""), ("@FLOAT@", "f")):
         lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
         text = text.replace(mark, "\n".join(lines))
-    kept = sorted(set(re.findall(r"memory->(\w+)\[", code)))
-    return text.replace("@MEMORY@", "".join(f"\n    real {name}[3];" for name in kept))
+    kept = sorted(set(re.findall(r"memory->(?!begun)(\w+)", code)))
+    return text.replace(
+        "@MEMORY@", "".join(f"\n    real {name}[{_KEPT.get(name, 3)}];" for name in kept)
+    )
 
 
 def _with_helpers(code: str) -> str:

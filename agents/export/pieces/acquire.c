@@ -1,0 +1,240 @@
+/* The inverse of a symmetric matrix. */
+static void invert(real A[3][3], real inverse[3][3])
+{
+    real determinant = 0;
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            inverse[j][i] = A[(i + 1) % 3][(j + 1) % 3] * A[(i + 2) % 3][(j + 2) % 3]
+                            - A[(i + 1) % 3][(j + 2) % 3] * A[(i + 2) % 3][(j + 1) % 3];
+    for (i = 0; i < 3; i++)
+        determinant += A[0][i] * inverse[i][0];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            inverse[i][j] /= determinant;
+}
+
+/* P = F P F^T. */
+static void carry(real F[6][6], real *P)
+{
+    real FP[6][6];
+    int i, j, k;
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            for (FP[i][j] = 0, k = 0; k < 6; k++)
+                FP[i][j] += F[i][k] * P[6 * k + j];
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            for (P[6 * i + j] = 0, k = 0; k < 6; k++)
+                P[6 * i + j] += FP[i][k] * F[j][k];
+}
+
+/* The unit vector to the Sun, body axes, and whether it is seen; see sun_direction. */
+static int find_sun(const real *observation, real sun[3])
+{
+    real size;
+    int i;
+#ifdef CELLS
+    real square[3][3], inverse[3][3], sum[3], c;
+    int lit[CELLS], j, k, pass;
+    for (k = 0; k < CELLS; k++)
+        lit[k] = observation[SUN + k] > (real)0.1;
+    for (pass = 0; pass < 3; pass++) {
+        for (i = 0; i < 3; i++)
+            for (sum[i] = 0, j = 0; j < 3; j++)
+                square[i][j] = i == j ? (real)1e-6 : 0;
+        for (k = 0; k < CELLS; k++) {
+            c = observation[SUN + k];
+            for (i = 0; lit[k] && i < 3; i++) {
+                sum[i] += c * NORMALS[k][i];
+                for (j = 0; j < 3; j++)
+                    square[i][j] += NORMALS[k][i] * NORMALS[k][j];
+            }
+        }
+        invert(square, inverse);
+        for (i = 0; i < 3; i++)
+            sun[i] = dot(inverse[i], sum);
+        for (k = 0; k < CELLS; k++)
+            lit[k] = dot(sun, NORMALS[k]) >= 0;
+    }
+#else
+    for (i = 0; i < 3; i++)
+        sun[i] = observation[SUN + i];
+#endif
+    size = SQRT(dot(sun, sun));
+    for (i = 0; i < 3; i++)
+        sun[i] = size > (real)0.5 ? sun[i] / size : 0;
+    return size > (real)0.5;
+}
+
+/* Unit axes along a, and along what of b is across it; as columns. */
+static void axes_of(const real a[3], const real b[3], real columns[3][3])
+{
+    real x[3], y[3] = {0, 0, 0}, z[3] = {0, 0, 0};
+    int i;
+    add_cross(a, b, z);
+    direction(a, x);
+    direction(z, z);
+    add_cross(z, x, y);
+    for (i = 0; i < 3; i++) {
+        columns[i][0] = x[i];
+        columns[i][1] = y[i];
+        columns[i][2] = z[i];
+    }
+}
+
+/* The attitude in which v points along r and w lies in the plane of r and s: TRIAD. */
+static void triad(const real v[3], const real w[3], const real r[3], const real s[3], real q[4])
+{
+    real body[3][3], world[3][3], m[3][3], four[4][4], t, size = 0;
+    int i, j, k, n = 0;
+    axes_of(v, w, body);
+    axes_of(r, s, world);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            m[i][j] = dot(world[i], body[j]);
+    t = m[0][0] + m[1][1] + m[2][2];
+    four[0][0] = 1 + t;
+    for (i = 0; i < 3; i++) {
+        j = (i + 1) % 3;
+        k = (i + 2) % 3;
+        four[0][1 + i] = four[1 + i][0] = m[k][j] - m[j][k];
+        for (j = 0; j < 3; j++)
+            four[1 + i][1 + j] = m[i][j] + m[j][i] + (i == j ? 1 - t : 0);
+    }
+    for (i = 1; i < 4; i++)
+        n = four[i][i] > four[n][n] ? i : n;
+    for (i = 0; i < 4; i++)
+        size += four[n][i] * four[n][i];
+    for (i = 0; i < 4; i++)
+        q[i] = four[n][i] / SQRT(size);
+}
+
+/* The attitude turned by a, and the covariance of turn and bias a control period later. */
+static void turn_on(rbgym_memory *memory, const real a[3])
+{
+    real F[6][6] = {{0}}, G[3][3], A[3], axis[3], then[4], size, half, rest, GG;
+    const real one[4] = {1, 0, 0, 0};
+    real turn[4], *P = memory->covariance;
+    int i, j, k;
+    ahead(one, a, 1, turn);
+    size = direction(a, axis);
+    half = size < (real)1e-2 ? 1 - size * size / 24 : SIN(size / 2) / (size / 2);
+    rest = size < (real)1e-2 ? (real)1 / 6 - size * size / 120 : (size - SIN(size)) / (size * size * size);
+    for (j = 0; j < 3; j++) {
+        real e[3] = {0, 0, 0}, once[3] = {0, 0, 0}, twice[3] = {0, 0, 0};
+        e[j] = 1;
+        add_cross(a, e, once);
+        add_cross(a, once, twice);
+        rotate(turn, -1, e, A);
+        for (i = 0; i < 3; i++) {
+            G[i][j] = e[i] - half * half / 2 * once[i] + rest * twice[i];
+            F[i][j] = A[i];
+            F[i][3 + j] = -DT * G[i][j];
+        }
+        F[3 + j][3 + j] = 1;
+    }
+    carry(F, P);
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
+            for (GG = 0, k = 0; k < 3; k++)
+                GG += G[i][k] * G[j][k];
+            P[6 * i + j] += OF_TURN * GG;
+            P[6 * i + 3 + j] += OF_BOTH * G[i][j];
+            P[6 * (3 + i) + j] += OF_BOTH * G[j][i];
+        }
+        P[6 * (3 + i) + 3 + i] += OF_BIAS;
+    }
+    ahead(memory->attitude, a, 1, then);
+    size = SQRT(then[0] * then[0] + dot(then + 1, then + 1));
+    for (i = 0; i < 4; i++)
+        memory->attitude[i] = then[i] / size;
+}
+
+/* Attitude and bias after a direction v, body axes, of what is along r in the world; whether it is
+   a stray reading. */
+static int correct(rbgym_memory *memory, const real v[3], const real r[3], real variance)
+{
+    real p[3], y[3], H[3][3], HP[3][6], S[3][3], T[3][3], K[6][3], F[6][6], x[6], then[4], size = 0;
+    real *P = memory->covariance;
+    int i, j, k;
+    rotate(memory->attitude, -1, r, p);
+    for (j = 0; j < 3; j++) {
+        real e[3] = {0, 0, 0}, column[3] = {0, 0, 0};
+        e[j] = 1;
+        add_cross(p, e, column);
+        y[j] = v[j] - p[j];
+        for (i = 0; i < 3; i++)
+            H[i][j] = column[i];
+    }
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 6; j++)
+            for (HP[i][j] = 0, k = 0; k < 3; k++)
+                HP[i][j] += H[i][k] * P[6 * k + j];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            S[i][j] = dot(HP[i], H[j]) + (i == j ? variance : 0);
+    invert(S, T);
+    for (i = 0; i < 3; i++)
+        size += y[i] * dot(T[i], y);
+    if (!(size <= STRAY))
+        return 1;
+    for (i = 0; i < 6; i++) {
+        for (j = 0; j < 3; j++)
+            for (K[i][j] = 0, k = 0; k < 3; k++)
+                K[i][j] += HP[k][i] * T[k][j];
+        x[i] = dot(K[i], y);
+        for (j = 0; j < 6; j++)
+            for (F[i][j] = i == j, k = 0; j < 3 && k < 3; k++)
+                F[i][j] -= K[i][k] * H[k][j];
+    }
+    carry(F, P);
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            P[6 * i + j] += variance * dot(K[i], K[j]);
+    ahead(memory->attitude, x, 1, then);
+    size = SQRT(then[0] * then[0] + dot(then + 1, then + 1));
+    for (i = 0; i < 4; i++)
+        memory->attitude[i] = then[i] / size;
+    for (i = 0; i < 3; i++)
+        memory->bias[i] += x[3 + i];
+    return 0;
+}
+
+/* The rates less the bias of the gyros, the Sun, and whether it is seen; the attitude, once there
+   is one, is in the memory. See Acquiring. */
+static int acquire(rbgym_memory *memory, const real *observation, real omega[3], real sun[3])
+{
+    const real *B = observation + FIELD_SEEN, *field = observation + FIELD_REFERENCE;
+    const real *away = observation + SUN_REFERENCE;
+    real a[3], across[3] = {0, 0, 0};
+    int i, lit = find_sun(observation, sun), strays = 0;
+    if (memory->begun && memory->known[0] > 0) {
+        for (i = 0; i < 3; i++)
+            a[i] = (observation[RATES + i] * RATE_LIMIT - memory->bias[i]) * DT;
+        turn_on(memory, a);
+    } else {
+        memory->known[0] = memory->doubt[0] = 0;
+        for (i = 0; i < 36; i++)
+            memory->covariance[i] = i % 7 ? 0 : i < 21 ? OF_FIRST : OF_FIRST_BIAS;
+        for (i = 0; i < 4; i++)
+            memory->attitude[i] = i == 0;
+        for (i = 0; i < 3; i++)
+            memory->bias[i] = 0;
+        add_cross(sun, B, across);
+        if (lit && dot(across, across) > APART * APART * dot(B, B)) {
+            triad(B, sun, field, away, memory->attitude);
+            memory->known[0] = 1;
+        }
+    }
+    if (memory->known[0] > 0) {
+        strays = correct(memory, B, field, OF_FIELD);
+        if (lit)
+            strays += correct(memory, sun, away, OF_SUN);
+        memory->doubt[0] = strays ? memory->doubt[0] + 1 : 0;
+        memory->known[0] = memory->doubt[0] < DOUBTS;
+    }
+    for (i = 0; i < 3; i++)
+        omega[i] = observation[RATES + i] * RATE_LIMIT - memory->bias[i];
+    return lit;
+}
