@@ -82,7 +82,7 @@ class Acquiring:
             raise ValueError(
                 "env must show gyros, a Sun sensor, a magnetometer and an ephemeris to find an "
                 f"attitude, sensor={{'gyro': ..., 'coarse_sun': ..., 'magnetometer': ..., "
-                f"'ephemeris': {{}}}}, got columns {[*columns]}"
+                f"'ephemeris': {{}}}}; {sorted(missing)} are missing of {[*columns]}"
             )
         self.columns, self.rate_limit = columns, plant.env.rate_limit
         self.gyros, self.normals = Gyros(sensor), np.asarray(sensor.normals)

@@ -156,7 +156,8 @@ def test_what_is_no_number_commands_nothing_in_c_and_is_forgotten(env_id, name, 
     ("env_id", "name"),
     [(SLEW, "quaternion_feedback"), ("ReactionWheelSlew-v1", "bang_bang"),
      ("AttitudeTracking-v1", "pid"), ("MagneticDetumble-v1", "b_dot"),
-     ("MagneticDetumble-v1", "magnetic_rate"), ("MomentumDumping-v0", "pd")],
+     ("MagneticDetumble-v1", "magnetic_rate"), ("MomentumDumping-v0", "pd"),
+     ("DetumbleToPoint-v0", "supervisor")],
 )  # fmt: skip
 def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
     env = gym.make(env_id, max_episode_steps=STEPS)
@@ -165,7 +166,7 @@ def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
     flags = ("-std=c99", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "-o", tmp_path / "law.so", "-lm")
     subprocess.run(["gcc", tmp_path / "policy.c", *flags], check=True)
     code, channels = ctypes.CDLL(str(tmp_path / "law.so")), env.action_space.shape[0]
-    memories, action = [(ctypes.c_double * 16)() for _ in range(2)], (ctypes.c_double * channels)()
+    memories, action = [(ctypes.c_double * 64)() for _ in range(2)], (ctypes.c_double * channels)()
     for memory in memories:
         code.rbgym_begin(memory)
 

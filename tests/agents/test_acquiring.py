@@ -1,0 +1,173 @@
+"""An attitude from nothing, and the supervisor that flies by it."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers.acquiring import Acquiring, corrected, triad
+from rbgym.agents.controllers.supervising import DETUMBLE, FIND_SUN, POINT, off_sun
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply, normalized, rotate_inverse
+from rbgym.quaternion import rotate as turned
+
+LANES = 500
+GYRO = {"angle_walk": 1e-4, "rate_walk": 1e-6, "bias": 1e-3}
+SENSOR = {
+    "gyro": GYRO,
+    "coarse_sun": {"noise": 0.01},
+    "magnetometer": {"noise": 1e-7},
+    "ephemeris": {},
+}
+PYRAMIDS = [(x, y, z) for x in (-0.6, 0.6) for y in (-0.48, 0.48) for z in (-0.64, 0.64)]
+# What differs from 500 tip-offs with up to 5 degrees/s.
+CONDITIONS = {
+    "tumbling": {},
+    "at rest": {"initial": {"least_rate": 0.0, "rate": 0.0}},
+    "gyros that wander": {"sensor": {**SENSOR, "gyro": {**GYRO, "angle_walk": 1e-3}}},
+    "a poor magnetometer": {"sensor": {**SENSOR, "magnetometer": {"noise": 2e-6}}},
+    "poor cells": {"sensor": {**SENSOR, "coarse_sun": {"noise": 0.03}}},
+    "eight cells askew": {"sensor": {**SENSOR, "coarse_sun": {"noise": 0.01, "normals": PYRAMIDS}}},
+    "a fine Sun sensor": {"sensor": {**SENSOR, "sun_sensor": {"noise": 1e-3}}},
+}
+
+
+def many(n=LANES, **kwargs):
+    kwargs = {"sensor": SENSOR, "max_episode_steps": -1, "orbit": {"model": "igrf"}} | kwargs
+    return gym.make_vec("DetumbleToPoint-v0", num_envs=n, **kwargs).unwrapped
+
+
+def squares(env, fix):
+    """Normalised squared errors of turn and bias, (n,), and the turns (n, 3) [rad]."""
+    off = multiply(conjugate(fix.attitude), env.episodes.state()["quaternion"])
+    turn = 2 * np.where(off[:, :1] < 0, -1, 1) * off[:, 1:]
+    bias = env.episodes.batch.rows(env.episodes.rows.sensor_row(), 3)
+    x = np.concatenate([turn, bias - fix.bias], axis=1)
+    return np.einsum("ni,nij,nj->n", x, np.linalg.pinv(fix.covariance), x), turn
+
+
+def drifting(env, steps):
+    """What the filter holds to be true after each step of a free motion."""
+    seen, _ = env.reset(seed=3)
+    filtering, fix = Acquiring.for_env(env), None
+    for step in range(steps):
+        if step:
+            seen, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
+        fix = filtering.estimate(seen.astype(float), fix, None)
+        yield fix
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_errors_are_as_large_as_the_filter_says(condition):
+    env = many(**CONDITIONS[condition])
+    for step, fix in enumerate(drifting(env, 240)):
+        if step in (20, 60, 120, 180, 239):
+            square, turn = squares(env, fix)
+            assert abs(square[fix.known].mean() - 6) < 4 * np.sqrt(12 / fix.known.sum())
+            assert np.sqrt(np.mean(turn[fix.known] ** 2)) < np.radians(1.0)
+
+
+def test_in_the_shadow_of_the_earth_the_field_and_the_gyros_hold_it_as_well_as_they_say():
+    env, was_lit = many(), np.zeros(LANES, dtype=bool)
+    for fix in drifting(env, 900):
+        lit = np.any(fix.sun != 0, axis=1)
+        was_lit |= lit
+    dark = was_lit & ~lit & fix.known
+    square, turn = squares(env, fix)
+    assert dark.sum() > 50
+    assert abs(square[dark].mean() - 6) < 4 * np.sqrt(12 / dark.sum())
+    assert np.abs(turn[dark]).max() < np.radians(3.0)
+    assert not fix.known[~was_lit].any()  # of the field alone there is no attitude
+
+
+def test_from_any_attitude_it_is_there_with_the_first_reading():
+    env = many(1000, initial={"angle": np.pi, "least_rate": 0.05, "rate": 0.087})
+    seen, _ = env.reset(seed=5)
+    fix = Acquiring.for_env(env).estimate(seen.astype(float), None, None)
+    B, lit = seen[:, env.columns["magnetic_field"].place], np.any(fix.sun != 0, axis=1)
+    apart = np.linalg.norm(np.cross(fix.sun, B), axis=1) > 0.3 * np.linalg.norm(B, axis=1)
+    assert np.array_equal(fix.known, lit & apart)
+    turn = np.linalg.norm(squares(env, fix)[1], axis=1)[fix.known]
+    assert np.mean(turn < np.radians(4.0)) > 0.99
+
+
+def test_triad_finds_the_rotation_that_both_directions_have_gone_through():
+    rng = np.random.default_rng(0)
+    q, (r, s) = normalized(rng.normal(size=(200, 4))), rng.normal(size=(2, 200, 3))
+    found = triad(rotate_inverse(q, r), 3.0 * rotate_inverse(q, s), r, s)
+    for one, two, a, b in zip(found, q, r, s, strict=True):
+        known = Rotation.from_quat(two, scalar_first=True).inv()
+        fitted, _ = Rotation.align_vectors([a, b], known.apply([a, b]))
+        assert (fitted * Rotation.from_quat(one, scalar_first=True).inv()).magnitude() < 1e-7
+
+
+def test_a_correction_is_the_least_squares_estimate_of_prior_and_reading():
+    rng = np.random.default_rng(1)
+    q, r = normalized(rng.normal(size=(1, 4))), rng.normal(size=(1, 3))
+    root, off = 1e-4 * rng.normal(size=(6, 6)), 1e-4 * rng.normal(size=(1, 3))
+    P, variance = (root @ root.T)[None], 1e-8
+    v = rotate_inverse(multiply(q, from_rotation_vector(off)), r)
+    after, bias, left, stray = corrected(q, np.zeros((1, 3)), P, v, r, variance, np.array([True]))
+    # d/dx of what is read where the attitude is turned by x, by differences.
+    step = 1e-6 * np.eye(3)
+    ahead, back = (rotate_inverse(multiply(q, from_rotation_vector(s * step)), np.tile(r, (3, 1)))
+                   for s in (1, -1))  # fmt: skip
+    H = np.hstack([(ahead - back).T / 2e-6, np.zeros((3, 3))])
+    information = np.linalg.inv(P[0]) + H.T @ H / variance
+    x = np.linalg.solve(information, H.T @ (v - rotate_inverse(q, r))[0] / variance)
+    np.testing.assert_allclose(left[0], np.linalg.inv(information), rtol=1e-5, atol=1e-13)
+    np.testing.assert_allclose(bias[0], x[3:], rtol=1e-3, atol=1e-9)
+    np.testing.assert_allclose(
+        2 * multiply(conjugate(q), after)[0, 1:], x[:3], rtol=1e-3, atol=1e-9
+    )
+    assert not stray[0]
+
+
+def test_readings_that_do_not_fit_correct_nothing_and_after_ten_it_begins_anew():
+    env = many(4, initial={"rate": 0.0, "least_rate": 0.0})
+    *_, fix = drifting(env, 60)
+    lane, row = int(np.argmax(fix.known)), env.reset(seed=3)[0].astype(float)
+    filtering = Acquiring.for_env(env)
+    row[:, env.columns["magnetic_field"].place] *= -1.0  # the magnetometer is mounted upside down
+    held = fix.attitude[lane]
+    for n in range(9):
+        fix = filtering.estimate(row, fix, None)
+        assert fix.known[lane]
+        assert fix.doubt[lane] == n + 1
+        assert abs(fix.attitude[lane] @ held) > 1 - 1e-3
+    assert not filtering.estimate(row, fix, None).known[lane]
+
+
+def test_turned_to_the_sun_the_axis_of_the_panels_points_there():
+    sun = np.random.default_rng(2).normal(size=(100, 3))
+    sun /= np.linalg.norm(sun, axis=1, keepdims=True)
+    # The attitude wanted, seen from the body, is the inverse of that relative to it.
+    np.testing.assert_allclose(turned(conjugate(off_sun(sun)), [0, 0, 1]), sun, atol=1e-9)
+    assert off_sun(np.array([[0, 0, -1.0]]))[0].tolist() == [0, 1, 0, 0]
+    assert off_sun(np.zeros((1, 3)))[0].tolist() == [1, 0, 0, 0]
+
+
+def test_a_supervisor_detumbles_finds_the_sun_and_points_one_after_the_other():
+    env = gym.make_vec("DetumbleToPoint-v0", num_envs=32, difficulty="medium").unwrapped
+    supervisor = controllers.make("supervisor", env)
+    seen, _ = env.reset(seed=1)
+    memory, modes, over = None, [], np.zeros(32, dtype=bool)
+    while not over.any():
+        actions, memory = supervisor.predict(seen, memory)
+        modes.append(memory.mode)
+        seen, _, terminated, over, info = env.step(actions)
+        assert not terminated.any()
+    modes = np.array(modes)
+    assert set(np.unique(modes)) == {DETUMBLE, FIND_SUN, POINT}
+    begin = [np.argmax(modes == mode, axis=0) for mode in (DETUMBLE, FIND_SUN, POINT)]
+    assert (begin[0] <= begin[1]).all()
+    assert (begin[1] <= begin[2]).all()
+    assert info["is_success"].mean() > 0.95
+
+
+def test_what_shows_too_little_for_an_attitude_is_refused():
+    env = many(1, sensor={"gyro": GYRO, "coarse_sun": {}})
+    with pytest.raises(ValueError, match=r"env must show gyros.*'field_reference'.* are missing"):
+        controllers.make("supervisor", env)
+    with pytest.raises(ValueError, match=r"env must have wheels with coils"):
+        controllers.make("supervisor", gym.make("AttitudeSlew-v1"))
