@@ -1,7 +1,6 @@
 """A policy as one C99 file that needs nothing but the C library's mathematics."""
 
 import json
-import math
 import re
 import textwrap
 from collections.abc import Mapping
@@ -113,14 +112,15 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
     memory, over = None, False
-    modes, steps = isinstance(policy, controllers.Supervisor), 10 * VECTORS
-    if modes:  # which change in the course of an orbit
-        steps = round(math.tau / (env.episodes.setup.orbit.rate * env.dt))
-    while not over and len(seen) < steps:
+    modes = isinstance(policy, controllers.Supervisor)
+    while not over and len(seen) < 10 * VECTORS:
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
+        if modes and len(seen) == 5 * VECTORS:  # it is stopped, so that other modes are met
+            stopped = {"quaternion": env.state["quaternion"], "angular_velocity": np.zeros(3)}
+            observation, _ = env.reset(options={"state": stopped})
     follow = memory is not None and not modes  # each other, as they were seen
     picked = range(VECTORS) if follow else np.linspace(0, len(seen) - 1, VECTORS).astype(int)
     chosen = np.array(seen)[picked]

@@ -160,7 +160,8 @@ def test_what_is_no_number_commands_nothing_in_c_and_is_forgotten(env_id, name, 
      ("DetumbleToPoint-v0", "supervisor")],
 )  # fmt: skip
 def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
-    env = gym.make(env_id, max_episode_steps=STEPS)
+    slow = {"difficulty": "easy"} if name == "supervisor" else {}  # so that it comes to point
+    env = gym.make(env_id, max_episode_steps=STEPS, **slow)
     law = controllers.make(name, env)
     export_c(tmp_path, law, env)
     flags = ("-std=c99", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "-o", tmp_path / "law.so", "-lm")
