@@ -21,6 +21,7 @@ from rbgym.agents.policies.network import joined, quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
 from rbgym.potentials import soft_wall as wall
+from rbgym.quaternion import conjugate, multiply
 
 VECTORS = 16  # golden ones, from one episode
 # What a build's answers may differ by from `predict`, as a part of a full command: one unit in the
@@ -111,18 +112,21 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     they are the first of the episode."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
-    memory, over = None, False
-    modes = isinstance(policy, controllers.Supervisor)
+    memory: Any = None
+    over, modes = False, isinstance(policy, controllers.Supervisor)
     while not over and len(seen) < 10 * VECTORS:
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
-        if modes and len(seen) == 5 * VECTORS:  # it is stopped, so that other modes are met
-            stopped = {"quaternion": env.state["quaternion"], "angular_velocity": np.zeros(3)}
-            observation, _ = env.reset(options={"state": stopped})
-    follow = memory is not None and not modes  # each other, as they were seen
-    picked = range(VECTORS) if follow else np.linspace(0, len(seen) - 1, VECTORS).astype(int)
+        if modes and len(seen) in (5, 10):  # stopped, then with its panels to the Sun: other modes
+            q = env.state["quaternion"]
+            if len(seen) == 10:
+                q = multiply(q, conjugate(supervising.off_sun(memory.fix.sun))[0])
+            state = {"quaternion": q, "angular_velocity": np.zeros(3)}
+            observation, _ = env.reset(options={"state": state})
+    spread = np.linspace(0, len(seen) - 1, VECTORS).astype(int)
+    picked = spread if memory is None else range(VECTORS)
     chosen = np.array(seen)[picked]
     answers, memory = [], None
     for one in chosen:
