@@ -22,6 +22,7 @@ _NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference
 APART = 0.3  # sine of the angle between Sun and field from which on they tell an attitude
 _AT_FIRST = 0.5  # rad, standard deviation about each axis before the first correction
 STRAY = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
+_STAYS = 200.0  # s; as a noise, a constant error is as large as its mean over this time
 DOUBTS = 10.0  # readings in a row that do not fit, after which the attitude is given up
 
 
@@ -66,8 +67,8 @@ class Acquiring:
     readings the attitude is given up and found anew. In the dark the field alone holds it.
 
     The Sun is read from a fine sensor, or from coarse cells. A constant error of theirs, or of the
-    magnetometer, counts as noise, though it does not average out: what is left of it the filter
-    does not know.
+    magnetometer, does not average out as noise does; it counts as a noise whose mean over 200 s is
+    as large, so that the gyros carry the attitude through where Sun and field are nearly parallel.
 
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
@@ -87,14 +88,15 @@ class Acquiring:
         self.columns, self.rate_limit = columns, plant.env.rate_limit
         self.gyros, self.normals = Gyros(sensor), np.asarray(sensor.normals)
         fine, dt = "sun_direction" in suns, sensor.dt
+        stays = max(_STAYS / dt, 1.0)
         self.sun = columns["sun_direction" if fine else "coarse_sun"].place
         noise, bias = ("sun_noise", "sun_bias") if fine else ("cell_noise", "cell_bias")
-        self.of_sun = getattr(sensor, noise) ** 2 / dt + getattr(sensor, bias) ** 2
+        self.of_sun = getattr(sensor, noise) ** 2 / dt + stays * getattr(sensor, bias) ** 2
         if not fine:  # of the direction that half of the cells tell, on average
             half = 0.5 * self.normals.T @ self.normals
             self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
         self.fine, strongest = fine, columns["magnetic_field"].factor
-        self.of_field = (sensor.field_noise**2 / dt + sensor.field_bias**2) / strongest**2
+        self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
         least = np.finfo(np.float32).eps ** 2  # of what is shown in float32
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)

@@ -163,6 +163,9 @@ def test_a_supervisor_detumbles_finds_the_sun_and_points_one_after_the_other():
     assert (begin[0] <= begin[1]).all()
     assert (begin[1] <= begin[2]).all()
     assert info["is_success"].mean() > 0.95
+    # Constant errors of cells and magnetometer are in what the filter says of itself.
+    turn, P = squares(env, memory.fix)[1], memory.fix.covariance[:, :3, :3]
+    assert 1.0 < np.mean(np.einsum("ni,nij,nj->n", turn, np.linalg.inv(P), turn)) < 6.0
 
 
 def test_what_shows_too_little_for_an_attitude_is_refused():
