@@ -47,6 +47,7 @@ LAWS: dict[str, tuple[type, ...]] = {
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
+    "supervisor": (controllers.Supervisor,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
@@ -114,8 +115,8 @@ def allocations() -> str:
 
 
 def estimator() -> str:
-    """The filter in front of a law."""
-    return described(controllers.Estimating)
+    """The filters in front of laws."""
+    return f"{described(controllers.Estimating)}\n\n{described(controllers.Acquiring)}"
 
 
 def parts() -> dict[Path, dict[str, Callable[[], str]]]:

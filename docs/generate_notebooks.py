@@ -28,6 +28,7 @@ NOTEBOOKS = {
     "first_policy": "train_and_judge.py",
     "my_satellite": "my_satellite.py",
     "design_review": "design_review.py",
+    "wake_up": "wake_up.py",
     "conservation": "compare_schemes.py",
 }
 SAVED = re.compile(r'savefig\("([\w.]+)"\)')
