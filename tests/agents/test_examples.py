@@ -86,6 +86,14 @@ def test_a_design_review_tells_who_meets_the_requirements_and_why(run, tmp_path)
     assert all((tmp_path / f"{one}.png").exists() for one in ("envelope", "cumulative", "tornado"))
 
 
+def test_a_satellite_wakes_up_and_its_c_flies_the_same_orbit(run, tmp_path):
+    variables, _ = run("wake_up.py")
+    assert sorted(set(variables["modes"])) == [0, 1, 2]
+    assert variables["apart"].max() < 1e-9
+    assert variables["filtered"][-1] < 3.0  # degrees
+    assert (tmp_path / "wake_up.png").read_bytes().startswith(PNG)
+
+
 def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_path, monkeypatch):
     monkeypatch.setenv("RBGYM_EXAMPLE_STEPS", "1")
     threads = torch.get_num_threads()
