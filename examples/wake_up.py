@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A satellite that wakes up
 #
-# A 3U CubeSat leaves its dispenser, tumbles, and knows no attitude. One law brings it to where it is
-# to point, and flies as C too. This needs `rbgym[agents]`, gcc, and an orbit's patience: 15 s.
+# A 3U CubeSat leaves its dispenser, tumbles, and knows no attitude. One law brings it to where it
+# is to point, and flies as C too. This needs `rbgym[agents]` and gcc, and takes 20 s.
 
 # %%
 import ctypes
@@ -85,8 +85,8 @@ for axes in (above, below):
 figure.savefig("wake_up.png", dpi=110)
 
 # %% [markdown]
-# The same law as one C99 file: filter, modes and laws, without heap and libraries. It flies the same
-# orbit in a loop with the environment.
+# The same law as one C99 file: filter, modes and laws, without heap and libraries. It flies the
+# same orbit in a loop with the environment.
 
 # %%
 export_c("flight", supervisor, env)
