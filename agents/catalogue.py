@@ -16,6 +16,7 @@ CONTROLLERS = {
     "swing_up": "lqr.SwingUp",
     "magnetic_rate": "actuators.MagneticRate",
     "b_dot": "actuators.BDot",
+    "sun_pointing": "sun.SunPointing",
     "scale": "actuators.SpinByScale",
     "idle": "base.Idle",
 }

@@ -24,12 +24,13 @@ from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
 from rbgym.agents.controllers.predictive import ModelPredictive, PlannedSlew
+from rbgym.agents.controllers.sun import SunPointing
 
 __all__ = [
     "CONTROLLERS", "PLANNERS", "Allocated", "AttitudeLQR", "AttitudePD", "AttitudePID", "AxisPD",
     "BDot", "BangBang", "Controller", "Detour", "Estimating", "Foreseeing", "GeometricTracking",
     "Hysteretic", "Idle", "Law", "MagneticAllocation", "MagneticRate", "ModelPredictive",
     "PlannedSlew", "Policy", "PosePD", "PrecessionLQR", "QuaternionFeedback", "RateDamping",
-    "SpinByScale", "SpinLQR", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
+    "SpinByScale", "SpinLQR", "SunPointing", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
     "validity",
 ]  # fmt: skip
