@@ -47,10 +47,21 @@ LAWS: dict[str, tuple[type, ...]] = {
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
+    "sun_pointing": (controllers.SunPointing,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = ("goal", "moving", "width", "first", "cones", "column")  # no gains
+FROM_ENV = (
+    "goal",
+    "moving",
+    "width",
+    "first",
+    "cones",
+    "column",
+    "normals",
+    "rates",
+    "cells",
+)  # no gains; fmt: skip
 ALLOCATIONS = (
     controllers.Allocated,
     controllers.MagneticAllocation,

@@ -31,6 +31,6 @@ __all__ = [
     "BDot", "BangBang", "Controller", "Detour", "Estimating", "Foreseeing", "GeometricTracking",
     "Hysteretic", "Idle", "Law", "MagneticAllocation", "MagneticRate", "ModelPredictive",
     "PlannedSlew", "Policy", "PosePD", "PrecessionLQR", "QuaternionFeedback", "RateDamping",
-    "SpinByScale", "SpinLQR", "SunPointing", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
-    "validity",
+    "SpinByScale", "SpinLQR", "SunPointing", "SwingUp", "Unloading", "UprightLQR", "for_env",
+    "make", "names", "validity",
 ]  # fmt: skip

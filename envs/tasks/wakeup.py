@@ -34,9 +34,9 @@ class SunAcquisitionEnv(AttitudeEnv):
     face along the body's z axis. A coarse cell on each side shows the cosine of the angle to the
     Sun, with errors of 1 % of full light; in the shadow of the Earth, up to 36 minutes of an orbit,
     they show nothing, and the gyros alone say how it turns: 0.15 degrees/sqrt(h), with a bias of
-    1 degree/h. An episode is half an orbit, so that who begins in the shadow sees the Sun before
-    its end, and who ends in it has to hold still in the dark. A control period of dt = 1 s is 6
-    steps of the integrator, `quat_em:4`.
+    1 degree/h. An episode lasts half an orbit: one that begins in the shadow sees the Sun before
+    its end, and one that ends there has to hold still in the dark. A control period of dt = 1 s is
+    6 steps of the integrator, `quat_em:4`.
     """
 
     task = Task(
@@ -65,8 +65,8 @@ class SunAcquisitionEnv(AttitudeEnv):
         },
         categories={
             "slow": {"rate": math.radians(1.0)},
+            "medium": {"least_rate": math.radians(1.0), "rate": math.radians(3.0)},
             "fast": {"least_rate": math.radians(3.0), "rate": math.radians(5.0)},
-            "turned away": {"least_angle": 2.0},
             "any": {},
         },
     )
