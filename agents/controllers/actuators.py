@@ -201,6 +201,10 @@ class Allocated(Controller):
     first, rates: columns of an observation from which it shows the wheels' momenta, and the rates.
     rate: k [1/s]. out: number of a wheel that does not answer, from 0 on. The three others make the
     torque, that of its bearing included. A law that is not told loses what it asks of that wheel.
+
+    Source: Markley, Reynolds, Liu & Lebsock (2010), Maximum torque and momentum envelopes for
+    reaction-wheel arrays, J. Guidance 33(5), for envelope and L-infinity; Markley & Crassidis
+    (2014), Fundamentals of Spacecraft Attitude Determination and Control, for the null space.
     """
 
     law: Law

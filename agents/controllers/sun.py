@@ -51,8 +51,8 @@ class SunPointing(BodyLaw):
 
     normals: of the cells, (k, 3). rates, cells: the columns from which an observation shows them.
     Gains: frequency n [rad/s], by default 0.7 sqrt(a), a the least angular acceleration that the
-    limits allow about a body axis, at most 0.45 in a control period; damping d. Noise e of the
-    direction, dt apart, shakes the rates by e sqrt(n^3 dt / (4 d)): a faster law is no better.
+    limits allow about a body axis, at most 0.45 in a control period; damping d. That is slower than
+    other laws are, as the noise e of a direction shakes the rates by e sqrt(n^3 dt / (4 d)).
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; the direction: `sun_direction`.
     """

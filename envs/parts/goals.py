@@ -252,8 +252,7 @@ class TowardsSun(Goal):
 
     def sketch(self, instant):
         season, node = float(instant.state["season"]), float(instant.state["node"])
-        to_sun = np.array(instant.env.potential.sun_at(season, node))
-        yield instant.arrow("direction of the Sun", to_sun, "", 1.0)
+        yield instant.upright(instant.env.potential.sun_at(season, node))
 
 
 class Spin(Goal):
