@@ -49,7 +49,7 @@ class _FieldDamping(Controller):
 
     def __post_init__(self) -> None:
         self.refuse_gains("gain", "dipole", "field", "factor")
-        self.least = 3 + (0 if self.width == 0 else count("width", self.width))
+        self.least = count("width", self.width, 0) + 3
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:

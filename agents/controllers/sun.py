@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Plant
-from rbgym.arguments import finite
+from rbgym.arguments import count, real
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.quaternion import Array
 
@@ -68,13 +68,16 @@ class SunPointing(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.facing = finite("normals", self.normals, (*np.shape(self.normals)[:1], 3))
-        self.seen = slice(self.cells, self.cells + len(self.facing))
+        self.facing = real("normals", self.normals)
+        if self.facing.shape[1:] != (3,) or not np.isfinite(self.facing).all():
+            raise ValueError(f"normals must be finite numbers (k, 3), got {self.normals!r}")
+        first = count("cells", self.cells, 0)
+        self.seen = slice(first, first + len(self.facing))
         if self.frequency is None:
             self.frequency = self.sampled(0.7 * self.agility())
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
-        self.least = max(self.rates + 3, self.seen.stop)
+        self.least = max(count("rates", self.rates, 0) + 3, self.seen.stop)
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Instant:
 
     def upright(self, direction: ArrayLike = (0.0, 0.0, 1.0)) -> Curve:
         """Where the z axis is to be: along a direction of the world (3,), by default upright."""
-        line = np.outer([0.0, 1.15 * self.span], direction)
+        line = np.outer([0.0, 1.15 * self.span], np.asarray(direction))
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:

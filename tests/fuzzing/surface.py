@@ -33,7 +33,7 @@ NOT_ATTACKED = {
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
             "envs.task.Task", "envs.base.vectorised", "envs.parts.goals.Axis",
-            "envs.parts.goals.Wandering", "envs.parts.goals.TowardsSun",
+            "envs.parts.goals.Wandering",
             "envs.parts.rewards.Approach", "envs.parts.rewards.Closeness",
             "envs.parts.rewards.Weighted", "envs.parts.starts.Adrift", "envs.parts.starts.Spun",
             "envs.parts.starts.Tilted", "envs.parts.starts.Turned", "integrators.Lagrange",
