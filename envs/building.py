@@ -245,8 +245,8 @@ class Building:
     def _observation(self, name: Any) -> Shown:
         """What is seen; its rates stay within what there can be."""
         task, given = self.task, self.given
-        if task.form is not None and name != (own := task.form.label):
-            raise ValueError(f"observation must be {own!r} in this task, got {name!r}")
+        if task.form is not None and not (isinstance(name, str) and name == task.form.label):
+            raise ValueError(f"observation must be {task.form.label!r} in this task, got {name!r}")
         if callable(name) and self.hooks.get("observation") is name:
             if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
