@@ -166,7 +166,7 @@ class Building:
             "goal towards the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
-            "a magnetometer": alone,
+            "a magnetometer beside an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):

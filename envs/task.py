@@ -89,6 +89,8 @@ class Task:
         said = {name: value for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
         form = None if self.form is None else self.form.label
+        if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
+            said.pop("observation", None)  # the default, which says nothing
         layers.add(TASK, {"actuator": self.actuator, "orbit": self.orbit, "observation": form})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
