@@ -17,6 +17,7 @@ CONTROLLERS = {
     "magnetic_rate": "actuators.MagneticRate",
     "b_dot": "actuators.BDot",
     "supervisor": "supervising.Supervisor",
+    "sun_pointing": "sun.SunPointing",
     "scale": "actuators.SpinByScale",
     "idle": "base.Idle",
 }

@@ -48,10 +48,21 @@ LAWS: dict[str, tuple[type, ...]] = {
     "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
     "supervisor": (controllers.Supervisor,),
+    "sun_pointing": (controllers.SunPointing,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = ("goal", "moving", "width", "first", "cones", "column")  # no gains
+FROM_ENV = (
+    "goal",
+    "moving",
+    "width",
+    "first",
+    "cones",
+    "column",
+    "normals",
+    "rates",
+    "cells",
+)  # no gains; fmt: skip
 ALLOCATIONS = (
     controllers.Allocated,
     controllers.MagneticAllocation,

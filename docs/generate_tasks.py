@@ -34,6 +34,7 @@ SATELLITES = (
     "innocube",
     "free_flyer",
     "nutation",
+    "wakeup",
 )  # modules; the others are of the classroom
 HISTORY = {
     "v0": "v0: first version.",

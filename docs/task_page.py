@@ -14,10 +14,12 @@ from rbgym.envs.parts import constraints
 from rbgym.envs.parts.columns import BODY, Column, placed, width
 from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
 from rbgym.envs.parts.goals import Goal, Spin, Target
-from rbgym.envs.parts.observations import More, TargetRate, rates_column
+from rbgym.envs.parts.observations import Hidden, More, TargetRate, rates_column
 from rbgym.envs.parts.rewards import Approach, Closeness, Miss, Shape
 from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, Turned
 from rbgym.envs.task import Task
+
+_HEAD = "| index | what | bounds |\n|---|---|---|"
 
 
 def page(task: Task, text: str) -> str:
@@ -46,15 +48,21 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
     rates = rates_column("angular_velocity", task.rate_limit, (1.0, 1.0, 1.0))
     usual = task.difficulty.get("medium", {}).get("constraints")
     limited = constraints.chosen(usual, goal, task.start, task.rate_limit, effector) or More()
-    shown = placed((*task.more.columns(), *limited.columns(), *effector.columns()), 7)
-    rows = (
-        "| index | what | bounds |\n|---|---|---|",
-        f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
-        "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-        f"| 4-6 | {_described(rates)} | rate limit plus what one period adds |",
-        *map(_row, shown.values()),
-    )
-    return "\n".join(rows)
+    sensor, rows, first = task.sensor.suited(task.dt, task.rate_limit), [_HEAD], 0
+    hidden = isinstance(task.form, Hidden)
+    if not hidden:
+        rows.append(
+            f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
+            "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |"
+        )
+        first = 4
+    if sensor.gyro or not hidden:
+        text = f"{_described(rates)} | rate limit plus what one period adds"
+        rows.append(f"| {first}-{first + 2} | {text} |")
+        first += 3
+    more = task.more, sensor.extra(), limited, effector
+    shown = placed((column for one in more for column in one.columns()), first)
+    return "\n".join([*rows, *map(_row, shown.values())])
 
 
 def _row(one: Column) -> str:
@@ -142,7 +150,9 @@ def _arguments(task: Task, effector: Effector) -> str:
         substeps += f", or {task.substeps_of_others} if another integrator is named"
     follows = isinstance(task.goal, Target) and type(task.more) in (More, TargetRate)
     reference = "reference ('nadir'), " if follows else ""
-    split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
+    own = 'observation is "hidden" here; ' if isinstance(task.form, Hidden) else ""
+    if task.split:
+        own = 'observation is "quaternion" and reward "dense" or "sparse" here; '
     return (
         f"integrator ({which}), dt ({task.dt:g} s), substeps ({substeps}), body (a "
         f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if task.gravity else ''}"
@@ -150,7 +160,7 @@ def _arguments(task: Task, effector: Effector) -> str:
         "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
         "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
         "hooks reward, observation, sensor, termination, constraints, disturbance, orbit, "
-        f"{reference}randomization, faults: {split if task.split else ''}see docs/hooks.md. "
+        f"{reference}randomization, faults: {own}see docs/hooks.md. "
         "render_mode: see docs/rendering.md. "
         f"initial: {', '.join(map(repr, task.categories))}, or a dict with any of {start} "
         f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "

@@ -29,7 +29,7 @@ from rbgym.envs.parts import (
 )
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
-from rbgym.envs.parts.observations import FORMS, Both, More, Shown
+from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Shown, WithoutRates
 from rbgym.envs.parts.sensors import chosen_sensor, failing
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
@@ -148,6 +148,7 @@ class Building:
         """Sensor, and motion of a target; weight, or the orbit, one for all that needs it."""
         task, effector, pull = self.task, self.actuator.effector, self.pull
         self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
+        self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
         if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
             raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
@@ -162,9 +163,10 @@ class Building:
             gradient: pull is True,
             "disturbance of what is around": self.disturbance.sees_orbit(),
             "actuator with coils": effector.around is not None,
+            "goal towards the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
-            "a magnetometer": alone,
+            "a magnetometer beside an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):
@@ -187,6 +189,7 @@ class Building:
                 self.sensor.sees_sun(),
                 self.disturbance.sees_light(),
                 self.reference.faces_sun(),
+                self.goal.faces_sun(),
             )
             potential = orbit.record(pull is True, any(parts))
         if not self.weight and "gravity" in (self.given.randomization or ()):
@@ -200,8 +203,7 @@ class Building:
     def _choose_parts(self) -> None:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
         task, given = self.task, self.given
-        goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
-        sensor = self.sensor
+        goal, sensor = self.goal, self.sensor
         sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
         if self.may_blind:
             sensor = failing(sensor)
@@ -243,8 +245,8 @@ class Building:
     def _observation(self, name: Any) -> Shown:
         """What is seen; its rates stay within what there can be."""
         task, given = self.task, self.given
-        if task.form is not None and name != "quaternion":
-            raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
+        if task.form is not None and not (isinstance(name, str) and name == task.form.label):
+            raise ValueError(f"observation must be {task.form.label!r} in this task, got {name!r}")
         if callable(name) and self.hooks.get("observation") is name:
             if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
@@ -265,7 +267,9 @@ class Building:
         if name == "hidden" and given.preview is not None:
             raise ValueError(f"preview must be left out with 'hidden', got {given.preview!r}")
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
-        return Shown(_or(task.form, FORMS[name]), task.rate_limit, triple("rates", most), more)
+        form = _or(task.form, FORMS[name])
+        shown = WithoutRates if isinstance(form, Hidden) and not self.sensor.gyro else Shown
+        return shown(form, task.rate_limit, triple("rates", most), more)
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
@@ -344,6 +348,11 @@ class Building:
         if width(own) != shown.width():
             raise ValueError(f"columns must be as many as width says, {shown.width()}, got {own!r}")
         columns = placed((*own, *self.actuator.columns)).values()
+        if not columns:
+            raise ValueError(
+                "observation must show something: 'hidden' must be with a gyro or what else is "
+                f"shown, got sensor={self.given.sensor!r}"
+            )
         self.space = spaces.Box(*bounds(columns).astype(np.float32))
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:

@@ -281,8 +281,12 @@ class OnOrbit(Potential):
     def sunwards(self, physics, buffer, i):
         """Unit vector to the Sun."""
         k = i + physics.potential_row() * LANES
-        cos, sin = cos_sin(math.tau * wrapped(buffer[k + _SEASON * LANES]))
-        cos_n, sin_n = cos_sin(math.tau * wrapped(buffer[k + _NODE * LANES]))
+        return self.sun_at(buffer[k + _SEASON * LANES], buffer[k + _NODE * LANES])
+
+    def sun_at(self, season, node):
+        """The same; season, node: of the Sun and of the orbit, in turns."""
+        cos, sin = cos_sin(math.tau * wrapped(season))
+        cos_n, sin_n = cos_sin(math.tau * wrapped(node))
         y = math.cos(_OBLIQUITY) * sin
         return (cos_n * cos + sin_n * y, cos_n * y - sin_n * cos, math.sin(_OBLIQUITY) * sin)
 

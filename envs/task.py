@@ -47,8 +47,9 @@ class Task:
     episode ends; ends: what else ends it. tally: what is counted. shape: of the dense reward.
     sensor: what is measured of the state. reference: makes the target's motion, given dt. more:
     what is shown beside attitude and rates. form: of the attitude, where it cannot be chosen.
-    split: makes a dict of the rows of observations. difficulty: arguments that "easy" and "hard"
-    stand for. categories: starts of the test set, as `initial`, by name.
+    split: makes a dict of the rows of observations. orbit: arguments of `rbgym.envs.orbit.Orbit`,
+    where the actuator has none of its own. difficulty: arguments that "easy" and "hard" stand for.
+    categories: starts of the test set, as `initial`, by name.
     """
 
     body: Callable[[], RigidBody]
@@ -78,6 +79,7 @@ class Task:
     more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
+    orbit: Mapping[str, Any] | None = None
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
@@ -86,7 +88,10 @@ class Task:
         Arguments.check_names(given)
         said = {name: value for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
-        layers.add(TASK, {"actuator": self.actuator})
+        form = None if self.form is None else self.form.label
+        if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
+            said.pop("observation", None)  # the default, which says nothing
+        layers.add(TASK, {"actuator": self.actuator, "orbit": self.orbit, "observation": form})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:

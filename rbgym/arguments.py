@@ -85,10 +85,11 @@ def positive(name: str, value: float) -> float:
     return found
 
 
-def count(name: str, value: int) -> int:
-    """A positive integer, as an int."""
-    if not (isinstance(value, int | np.integer) and is_number(value)) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+def count(name: str, value: int, least: int = 1) -> int:
+    """A positive integer, or one from `least` up, as an int."""
+    if not (isinstance(value, int | np.integer) and is_number(value)) or value < least:
+        allowed = "a positive integer" if least == 1 else f"an integer from {least} up"
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
     if value > LARGEST_COUNT:
         raise ValueError(f"{name} must be at most 2**53, got {value!r}")
     return int(value)

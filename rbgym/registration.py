@@ -22,6 +22,8 @@ ENVIRONMENTS = {
     "AttitudeTracking-v1": ("rbgym.envs.tasks.cubesat", "AttitudeTracking", 400),
     "MagneticDetumble-v1": ("rbgym.envs.tasks.innocube", "MagneticDetumble", 5693),
     "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 1708),
+    "SafeMode-v0": ("rbgym.envs.tasks.wakeup", "SafeMode", 5693),
+    "SunAcquisition-v0": ("rbgym.envs.tasks.wakeup", "SunAcquisition", 2850),
     "TumblingCapture-v0": ("rbgym.envs.tasks.free_flyer", "TumblingCapture", 300),
     "DetumbleToPoint-v0": ("rbgym.envs.tasks.wakeup", "DetumbleToPoint", 5693),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),

@@ -25,6 +25,7 @@ from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
 from rbgym.agents.controllers.predictive import ModelPredictive, PlannedSlew
+from rbgym.agents.controllers.sun import SunPointing
 from rbgym.agents.controllers.supervising import Supervisor
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "AttitudePID", "AxisPD", "BDot", "BangBang", "Controller", "Detour", "Estimating",
     "Foreseeing", "GeometricTracking", "Hysteretic", "Idle", "Law", "MagneticAllocation",
     "MagneticRate", "ModelPredictive", "PlannedSlew", "Policy", "PosePD", "PrecessionLQR",
-    "QuaternionFeedback", "RateDamping", "SpinByScale", "SpinLQR", "Supervisor", "SwingUp",
-    "Unloading", "UprightLQR", "for_env", "make", "names", "validity",
+    "QuaternionFeedback", "RateDamping", "SpinByScale", "SpinLQR", "SunPointing",
+    "Supervisor", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
+    "validity",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ class _FieldDamping(Controller):
 
     def __post_init__(self) -> None:
         self.refuse_gains("gain", "dipole", "field", "factor")
-        self.least = count("width", self.width) + 3
+        self.least = count("width", self.width, 0) + 3
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
@@ -58,7 +58,8 @@ class _FieldDamping(Controller):
                 f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
             )
         gain = damping_rate(plant.coils) * float(plant.body.moments.min())
-        return {**super().arguments(plant), "gain": gain}
+        before = plant.columns["magnetic_field"].first
+        return {**super().arguments(plant), "gain": gain, "width": before}
 
     def seen(self, rows: Array) -> Array:
         """The field (n, 3) [T] that observations show."""
@@ -124,6 +125,7 @@ class BDot(_FieldDamping):
 
     dt: float
     bang_bang: bool = False
+    by_name: ClassVar[bool] = True
     holds: ClassVar[tuple[Bound, ...]] = (_field_turned(1.0),)
 
     def __post_init__(self) -> None:
@@ -196,9 +198,9 @@ class Allocated(Controller):
     find room beside: as it nears the limits, u no longer speeds the body up. Then the friction of
     the bearings, which the motors have to overcome, is put in.
 
-    first: column of an observation from which it shows the wheels' momenta. rate: k [1/s]. out:
-    number of a wheel that does not answer, from 0 on. The three others make the torque, that of its
-    bearing included. A law that is not told loses what it asks of that wheel.
+    first, rates: columns of an observation from which it shows the wheels' momenta, and the rates.
+    rate: k [1/s]. out: number of a wheel that does not answer, from 0 on. The three others make the
+    torque, that of its bearing included. A law that is not told loses what it asks of that wheel.
 
     Source: Markley, Reynolds, Liu & Lebsock (2010), Maximum torque and momentum envelopes for
     reaction-wheel arrays, J. Guidance 33(5), for envelope and L-infinity; Markley & Crassidis
@@ -210,6 +212,7 @@ class Allocated(Controller):
     strength: float = 1.0
     _: KW_ONLY
     first: int = 7
+    rates: int = 4
     rate: float = 0.1
     out: int | None = None
 
@@ -230,7 +233,7 @@ class Allocated(Controller):
         """Commands, one for each wheel, and the law's memory; beside: a torque (n, 3) [N m] that
         acts too, and is taken off."""
         momenta = rows[:, self.first : self.least] * self.wheels.momentum
-        omega = rows[:, 4:7] * self.law.rate_limit
+        omega = rows[:, self.rates : self.rates + 3] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
         gyroscopic = np.cross(omega, momenta @ self.axes.T)
         u = self.unhurried(u, omega, gyroscopic) - beside + gyroscopic

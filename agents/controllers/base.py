@@ -74,7 +74,7 @@ class Plant:
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
         rates = "angular_velocity", "target_angular_velocity"
         self.reads = 10 if self.shows(*rates) else 7 if self.shows(rates[0]) else 0
-        keep_out = self.columns.get("keep_out")
+        keep_out, sensor = self.columns.get("keep_out"), parts.sensor
         self.given: dict[str, Any] = {
             "body": base.body,
             "integrator": base.integrator,
@@ -92,6 +92,8 @@ class Plant:
             "column": keep_out.first if keep_out else 0,
             "strength": self.strength,
             "scaling": self.scaling,
+            # Of one that may fail, those of what is in it.
+            "normals": getattr(getattr(sensor, "sensor", sensor), "normals", ()),
         }
         self.out = out
         if self.wheels is not None:
@@ -193,11 +195,13 @@ class Policy(Protocol):
 
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-    least: columns that an observation must have; usual: what errors say where it is 0. holds: for
+    least: columns that an observation must have; usual: what errors say where it is 0. by_name:
+    whether it finds its columns by their names, and needs no attitude at the front. holds: for
     which envs it does what it is for."""
 
     least = 0
     usual = "one row or n rows of"
+    by_name: ClassVar[bool] = False
     holds: ClassVar[tuple[Bound, ...]] = ()
 
     @classmethod

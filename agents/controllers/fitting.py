@@ -63,9 +63,10 @@ def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str,
 
 
 def _made(name: str, plant: Plant, gains: dict[str, Any]) -> Controller:
-    fitted = _fitted(maker(name)(plant, **gains), plant)
-    late = plant.delay + plant.lag > 0 and not isinstance(fitted, Idle)
-    return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
+    law = maker(name)(plant, **gains)
+    fitted = _fitted(law, plant)
+    foreseen = plant.delay + plant.lag > 0 and not (law.by_name or isinstance(law, Idle))
+    return Foreseeing(fitted, plant) if foreseen and plant.mixing.any() else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:
@@ -94,7 +95,7 @@ def for_env(env: Any, planners: bool = False) -> list[str]:
 
 def _fitted(policy: Controller, plant: Plant) -> Controller:
     """A law of torque for the actuator of an env; whatever else, as it is."""
-    reads = policy.least or isinstance(policy, Law)
+    reads = (policy.least or isinstance(policy, Law)) and not policy.by_name
     if reads and not plant.reads:
         raise ValueError(
             "env must show the attitude as a quaternion for this controller, "
@@ -111,7 +112,10 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
     policy.width = plant.reads
     if plant.wheels is not None:
-        shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first, out=plant.out)
+        rates = plant.columns["angular_velocity"].first
+        shared = Allocated(
+            policy, plant.wheels, plant.strength, first=plant.first, rates=rates, out=plant.out
+        )
         if plant.unloads is None:
             return shared
         return Unloading(shared, plant.unloads, plant.unloads_by)

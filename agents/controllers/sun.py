@@ -1,13 +1,20 @@
-"""The direction of the Sun from what coarse cells measure."""
+"""The direction of the Sun from what coarse cells measure, and a law that points there."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.agents.controllers.base import BodyLaw, Plant
+from rbgym.arguments import count, real
+from rbgym.envs.parts.goals import TowardsSun
 from rbgym.quaternion import Array
 
 _LIT, _DARK = 0.1, 0.5  # parts of a cell's largest current
 _SLIGHT = 1e-6  # of the normals' squares, so that they need not span all directions
 _PASSES = 3
+_OPPOSITE, _NUDGE = 0.999, 0.1  # cosine, and sine of an angle, beyond noise
 
 
 def sun_direction(currents: Array, normals: ArrayLike) -> Array:
@@ -26,3 +33,74 @@ def sun_direction(currents: Array, normals: ArrayLike) -> Array:
         lit = s @ normals.T >= 0.0
     size = np.linalg.norm(s, axis=1, keepdims=True)
     return np.where(size > _DARK, s / np.maximum(size, _DARK), 0.0)
+
+
+@dataclass(eq=False)
+class SunPointing(BodyLaw):
+    """Turns the body's z axis to the Sun by gyros and coarse cells: no attitude is read.
+
+    With s the direction of the Sun that the cells give, and z, both in body axes, the shortest
+    rotation from z to s has the quaternion with the vector part v = z x s / sqrt(2 (1 + z . s)):
+
+        u = J (2 n^2 v - 2 d n omega) + omega x J omega.
+
+    A small angle x from the Sun obeys x'' + 2 d n x' + n^2 x = 0. Opposite to the Sun, where any
+    way is the shortest, the turn is about the x axis. In the dark there is no s, and v = 0: the
+    rates decay, and the axis stays where it was but for the gyros' drift. What exceeds the limits
+    is shortened, not turned.
+
+    normals: of the cells, (k, 3). rates, cells: the columns from which an observation shows them.
+    Gains: frequency n [rad/s], by default 0.7 sqrt(a), a the least angular acceleration that the
+    limits allow about a body axis, at most 0.45 in a control period; damping d. That is slower than
+    other laws are, as the noise e of a direction shakes the rates by e sqrt(n^3 dt / (4 d)).
+
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; the direction: `sun_direction`.
+    """
+
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    normals: ArrayLike
+    rates: int
+    cells: int
+    frequency: float | None = None
+    damping: float = 0.85
+    by_name: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.facing = real("normals", self.normals)
+        if self.facing.shape[1:] != (3,) or not np.isfinite(self.facing).all():
+            raise ValueError(f"normals must be finite numbers (k, 3), got {self.normals!r}")
+        first = count("cells", self.cells, 0)
+        self.seen = slice(first, first + len(self.facing))
+        if self.frequency is None:
+            self.frequency = self.sampled(0.7 * self.agility())
+        self.refuse_gains("frequency", "damping")
+        self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
+        self.least = max(count("rates", self.rates, 0) + 3, self.seen.stop)
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        shown = [plant.columns.get(name) for name in ("angular_velocity", "coarse_sun")]
+        if not isinstance(plant.goal, TowardsSun) or None in shown:
+            raise ValueError(
+                "env must have a goal towards the Sun, gyros and coarse cells for this controller, "
+                f"its goal is {plant.goal!r}, and it shows {[*plant.columns]}"
+            )
+        rates, cells = (one.first for one in shown if one)
+        return {**super().arguments(plant), "rates": rates, "cells": cells}
+
+    def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        omega = rows[:, self.rates : self.rates + 3] * self.rate_limit
+        return self.towards(sun_direction(rows[:, self.seen], self.facing), omega), None
+
+    def towards(self, s: Array, omega: Array) -> Array:
+        """Torque (n, 3) [N m] within the limits; s (n, 3): unit vectors to the Sun, zero in the
+        dark, and omega (n, 3) [rad/s], body axes."""
+        lever = np.cross([0.0, 0.0, 1.0], s)
+        lever[:, 0] += _NUDGE * (s[:, 2] < -_OPPOSITE)
+        size = np.linalg.norm(lever, axis=1, keepdims=True)
+        half = np.sqrt(np.maximum(0.5 * (1.0 - s[:, 2:]), 0.0))  # sin(angle / 2)
+        v = half * lever / np.maximum(size, 1e-9)
+        turn = self.stiffness * v - self.drag * omega
+        return self.limited(turn @ self.inertia + self.gyroscopic_torque(omega))

@@ -75,7 +75,7 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
         if form is None:  # the attitude is hidden
             return found
         found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
-    if isinstance(goal, Target | Rest):
+    if isinstance(goal, Target | Rest) and "angular_velocity" in columns:
         rates = columns["angular_velocity"]
         found.append(task.rate / rates.factor / float(np.max(rates.high)))
     return found

@@ -33,6 +33,8 @@ MOMENTS = {
     "AttitudeTracking-v1": ("pd", 5.0),
     "MagneticDetumble-v1": ("magnetic_rate", 300.0),
     "MagneticPointing-v0": ("pd", 400.0),
+    "SafeMode-v0": ("b_dot", 300.0),
+    "SunAcquisition-v0": ("sun_pointing", 12.0),
     "TumblingCapture-v0": ("pd", 8.0),
     "SoftWall-v0": ("pd", 1.2),
     "NutationDamping-v0": ("lqr", 3.0),

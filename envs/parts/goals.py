@@ -73,6 +73,7 @@ class Goal(Part):
     attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
     has_target = constant(False)
+    faces_sun = constant(False, "Whether it takes an orbit, and a Sun.")
 
     @required
     def compare(self, rows, buffer, i, q, omega):
@@ -236,6 +237,22 @@ class Rest(Goal):
     def sketch(self, instant):
         if math.isfinite(instant.task.rate):
             yield f"goal: below {instant.task.rate:.3g} rad/s"
+
+
+class TowardsSun(Goal):
+    """At rest, the body's z axis towards the Sun, lit or not, at whatever angle about it."""
+
+    angle_off = "the angle of the body's z axis from the direction of the Sun"
+    faces_sun = constant(True)
+
+    def compare(self, rows, buffer, i, q, omega):
+        to_sun = rows.physics.potential.sunwards(rows.physics, buffer, i)
+        off = max(2.0 * (1.0 - to_body(q, to_sun)[2]), 0.0)
+        return Gap(off, dot(omega, omega), _NOWHERE, q)
+
+    def sketch(self, instant):
+        season, node = float(instant.state["season"]), float(instant.state["node"])
+        yield instant.upright(instant.env.potential.sun_at(season, node))
 
 
 class Spin(Goal):

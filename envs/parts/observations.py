@@ -273,29 +273,37 @@ class Shown(Part):
     most: Vector
     more: Any
     also: Any = More()
+    rates_width = constant(3, "Number of columns of the rates.")
 
     @known
     def width(self):
         """Number of columns, but for the actuator's."""
-        return self.form.width() + 3 + self.more.width() + self.also.width()
+        return self.form.width() + self.rates_width() + self.more.width() + self.also.width()
 
     def observe(self, rows, buffer, i, q, relative, omega, wanted):
         """Write the observation of the lane at i; attitudes and omega as measured."""
         k = i + rows.observation_row() * LANES
         self.form.write(buffer, k, q, relative)
         k += self.form.width() * LANES
-        for n in range(3):
+        for n in range(self.rates_width()):
             most = self.most[n]
             buffer[k + n * LANES] = min(max(omega[n] / self.scale, -most), most)
-        k += 3 * LANES
+        k += self.rates_width() * LANES
         self.more.write_more(rows, buffer, i, k, q, wanted)
         self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
 
     def table(self, frame: str) -> tuple[Column, ...]:
         """All columns but the actuator's; frame: of the attitude, for a form that says none."""
         form = [replace(one, frame=one.frame or frame) for one in self.form.columns()]
-        rates = rates_column("angular_velocity", self.scale, self.most)
-        return (*form, rates, *self.more.columns(), *self.also.columns())
+        shows = self.rates_width() > 0
+        rates = [rates_column("angular_velocity", self.scale, self.most)] if shows else []
+        return (*form, *rates, *self.more.columns(), *self.also.columns())
+
+
+class WithoutRates(Shown):
+    """The same without the rates, where nothing measures them."""
+
+    rates_width = constant(0)
 
 
 def rates_column(name: str, scale: float, most: Vector) -> Column:

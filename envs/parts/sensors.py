@@ -291,7 +291,8 @@ class Instruments(Sensor):
     sun_noise [rad sqrt(s)] and sun_bias [rad] to the direction of the Sun in the same way, and
     shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. The
     ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard
-    deviations. What the env says: dt, the control period [s]; the
+    deviations. gyro: whether there are gyros; without, rates are not shown where the attitude is
+    hidden. What the env says: dt, the control period [s]; the
     others are the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
@@ -327,6 +328,7 @@ class Instruments(Sensor):
     eye: More = More()
     cells: More = More()
     ephemeris: More = More()
+    gyro: bool = True
     is_noisy = constant(True)
     has_bias = True
 
@@ -520,7 +522,7 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
             f"sensor must have keys out of {list(_NUMBERS)} or out of {list(Noisy._fields)}, "
             f"got {list(given)}"
         )
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"gyro": "gyro" in given}
     for instrument, numbers in given.items():
         known = [*_NUMBERS[instrument], *([_AXES[instrument]] if instrument in _AXES else [])]
         checked = keys(f"sensor[{instrument!r}]", numbers, known)

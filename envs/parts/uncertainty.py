@@ -51,6 +51,7 @@ class Sensor(Part):
         return q, relative, omega
 
     has_bias = False  # whether its rows begin with one of the rates, body axes [rad/s]
+    gyro = True  # whether it measures the rates
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
     sees_field = constant(False, "Whether coils show the field as it measures it: `sense_field`.")
 

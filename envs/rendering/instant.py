@@ -160,9 +160,9 @@ class Instant:
         """Where the end of the z axis is to be: at an angle [rad] from the vertical."""
         return Curve("goal", self.span * circle(angle), colors.GOAL)
 
-    def upright(self) -> Curve:
-        """Where the z axis is to be: upright."""
-        line = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.15 * self.span]])
+    def upright(self, direction: ArrayLike = (0.0, 0.0, 1.0)) -> Curve:
+        """Where the z axis is to be: along a direction of the world (3,), by default upright."""
+        line = np.outer([0.0, 1.15 * self.span], np.asarray(direction))
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:

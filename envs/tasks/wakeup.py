@@ -1,25 +1,37 @@
-"""Tasks of a 3U CubeSat that has left its dispenser and knows no attitude."""
+"""Tasks of a satellite that has left its dispenser, or has lost itself: it knows no attitude."""
 
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside, ReactionWheels
+from rbgym.envs.actuators import Beside
 from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
-from rbgym.envs.parts.sensors import chosen_sensor
+from rbgym.envs.parts.rewards import Miss
+from rbgym.envs.parts.sensors import Ephemeris, Instruments
 from rbgym.envs.parts.starts import Turned
-from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.envs.satellites import SATELLITES
-from rbgym.envs.tasks.innocube import MomentumDumpingEnv
+from rbgym.envs.task import Task
+from rbgym.envs.tasks.innocube import MagneticDetumbleEnv, MomentumDumpingEnv
 
 _THREE = SATELLITES["innocube-3u"]()
+_SIDES = (
+    (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0),
+    (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0),
+)  # fmt: skip
+# Gyros of 0.15 degrees/sqrt(h) whose bias is known to 1 degree/h, cells to 1 % of full light.
+_SEEING = Instruments(
+    angle_walk=4.4e-5, bias=4.8e-6, cell_noise=0.01, cell_bias=0.01, normals=_SIDES
+)
+_FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100 nT
+# Gyros of 0.3 degrees/sqrt(h) whose bias is up to 3 degrees/min, and what an attitude follows from.
+_DRIFTING = Instruments(
+    angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
+    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(1.0),
+)  # fmt: skip
 _TIPPED = math.radians(5.0)  # rad/s
-_FASTEST = 0.5  # rad/s; momentum about a long axis turns the body up to 2.5 times as fast about the slim one
-_GYRO = {"angle_walk": 1e-4, "rate_walk": 1e-6, "bias": 1e-3}
-_CELLS = {"noise": 0.01, "bias": 0.01}
-_MAGNETOMETER = {"noise": 1e-7, "bias": 1e-7}
 # What pushes a 3U: air and light on its long side, the dipole of what is magnetic in it.
-_SIDES = {
+_PANELS = {
     "surfaces": [
         {"area": 0.03, "normal": normal, "centre": (0.0, 0.0, 0.01)}
         for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0))
@@ -28,9 +40,80 @@ _SIDES = {
 _PUSHED = {
     "gravity_gradient": True,
     "residual_dipole": (0.002, -0.001, 0.002),
-    "drag": _SIDES,
-    "solar_pressure": _SIDES,
+    "drag": _PANELS,
+    "solar_pressure": _PANELS,
 }
+
+
+class SunAcquisitionEnv(AttitudeEnv):
+    """Turn the panels of InnoCube to the Sun out of a tumble, knowing gyros and six cells alone.
+
+    ## Physics
+    The satellite of InertialPointing-v0, its wheels without friction, on an orbit at 520 km,
+    inclined by 97.5 degrees: once around in 5693 s. It tumbles with up to 5 degrees/s. Its panels
+    face along the body's z axis. A coarse cell on each side shows the cosine of the angle to the
+    Sun, with errors of 1 % of full light; in the shadow of the Earth, up to 36 minutes of an orbit,
+    they show nothing, and the gyros alone say how it turns: 0.15 degrees/sqrt(h), with a bias of
+    1 degree/h. An episode lasts half an orbit: one that begins in the shadow sees the Sun before
+    its end, and one that ends there has to hold still in the dark. A control period of dt = 1 s is
+    6 steps of the integrator, `quat_em:4`.
+    """
+
+    task = Task(
+        body=_THREE.own_body,
+        torque=0.02,
+        actuator=replace(_THREE.wheels, coulomb=0.0),
+        integrator="quat_em:4",
+        start=Turned(rate=math.radians(5.0)),
+        goal=TowardsSun(),
+        orbit={"altitude": 520e3, "inclination": math.radians(97.5)},
+        form=Hidden(),
+        sensor=_SEEING,
+        dt=_THREE.dt,
+        substeps=6,
+        angle=math.radians(5.0),
+        rate=0.005,
+        settled_steps=30,
+        rate_limit=0.4,
+        shape=Miss(),
+        difficulty={
+            "easy": {"initial": {"rate": math.radians(1.0)}},
+            "hard": {
+                "sensor": _SEEING._replace(bias=1e-5, cell_noise=0.02, cell_bias=0.02),
+                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+            },
+        },
+        categories={
+            "slow": {"rate": math.radians(1.0)},
+            "medium": {"least_rate": math.radians(1.0), "rate": math.radians(3.0)},
+            "fast": {"least_rate": math.radians(3.0), "rate": math.radians(5.0)},
+            "any": {},
+        },
+    )
+
+
+class SafeModeEnv(AttitudeEnv):
+    """Bring InnoCube from a tumble to rest with its coils, knowing a magnetometer alone.
+
+    ## Physics
+    The satellite, the orbit and the starts of MagneticDetumble-v1. Neither attitude nor rates are
+    measured: there is the field in body axes, with a noise of 100 nT in each measurement and a bias
+    of 100 nT in each episode; it is up to 47 uT. A control period of dt = 1 s is 2 steps of the
+    integrator, over each of which the field is held.
+    """
+
+    task = replace(
+        MagneticDetumbleEnv.task,
+        form=Hidden(),
+        sensor=_FIELD_ALONE,
+        difficulty={
+            **MagneticDetumbleEnv.task.difficulty,
+            "hard": {
+                **MagneticDetumbleEnv.task.difficulty["hard"],
+                "sensor": _FIELD_ALONE._replace(field_noise=3e-7, field_bias=3e-7),
+            },
+        },
+    )
 
 
 class DetumbleToPointEnv(AttitudeEnv):
@@ -51,17 +134,7 @@ class DetumbleToPointEnv(AttitudeEnv):
         MomentumDumpingEnv.task,
         actuator=Beside(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
         start=Turned(angle=math.pi, least_rate=0.2 * _TIPPED, rate=_TIPPED, target_angle=math.pi),
-        sensor=chosen_sensor(
-            {
-                "gyro": _GYRO,
-                "coarse_sun": _CELLS,
-                "magnetometer": _MAGNETOMETER,
-                "ephemeris": {},
-            },
-            Sensor(),
-            1.0,
-            _FASTEST,
-        ),
+        sensor=_DRIFTING,
         form=Hidden(),
         more=TargetQuaternion(),
         dt=1.0,
@@ -70,7 +143,7 @@ class DetumbleToPointEnv(AttitudeEnv):
         rate=math.radians(0.2),
         momentum=math.inf,
         settled_steps=60,
-        rate_limit=_FASTEST,
+        rate_limit=0.5,  # about the slim axis the momentum of a tumble makes 2.5 times the rate
         difficulty={
             "easy": {"initial": {"least_rate": 0.0, "rate": 0.1 * _TIPPED}},
             "medium": {"disturbance": _PUSHED},
@@ -88,4 +161,6 @@ class DetumbleToPointEnv(AttitudeEnv):
     )
 
 
+SunAcquisitionVectorEnv = vectorised(SunAcquisitionEnv)
+SafeModeVectorEnv = vectorised(SafeModeEnv)
 DetumbleToPointVectorEnv = vectorised(DetumbleToPointEnv)

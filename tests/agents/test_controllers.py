@@ -40,6 +40,8 @@ FIT = {
     "TumblingCapture-v0": ["pd", "idle"],
     "SoftWall-v0": ["pd", "idle"],
     "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
+    "SafeMode-v0": ["b_dot", "idle"],
+    "SunAcquisition-v0": ["sun_pointing", "idle"],
 }
 
 

@@ -24,6 +24,8 @@ SOLVED_BY = {
     "NutationDamping-v0": "lqr",
     "KeepOutSlew-v0": "detour",
     "AttitudeTracking-v1": "geometric",
+    "SafeMode-v0": "b_dot",
+    "SunAcquisition-v0": "sun_pointing",
 }
 # Drawn down by more than its torque, a body may bounce past the goal until time is over.
 # Where wheels stick, and coils have no torque about the field, a start in a hundred is too much.
@@ -103,6 +105,8 @@ TEST_SETS = {
     "AttitudeTracking-v1": 3.1032022602,
     "MagneticDetumble-v1": 0.7283072005,
     "MagneticPointing-v0": 2.7615239998,
+    "SafeMode-v0": 0.7283072005,
+    "SunAcquisition-v0": 14.0573867927,
 }
 # Of what the actuators have, over eight starts: the sum of sizes.
 BEYOND = {
@@ -114,6 +118,7 @@ BEYOND = {
     "MomentumDumping-v0": ("wheel_momentum", 0.1515725422981),
     "MagneticDetumble-v1": ("orbit_phase", 1.815210926886),
     "MagneticPointing-v0": ("orbit_phase", 1.815210926886),
+    "SunAcquisition-v0": ("season", 2.364917175179),
 }
 
 

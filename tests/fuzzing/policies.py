@@ -66,6 +66,7 @@ def _laws():
         "BDot": (10, {**coils, "dt": 1.0}),
         "Detour": (10, {**linear, "cones": [((0.0, 0.0, 1.0), 0.3)], "column": 7, "margin": 0.1}),
         "SpinByScale": (10, spin),
+        "SunPointing": (9, {**linear, "normals": [(0, 0, 1.0)] * 6, "rates": 0, "cells": 3}),
         "PosePD": (13, {**linear, **pose}),
         "Idle": (7, {"channels": 3}),
     }
