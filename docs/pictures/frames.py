@@ -35,6 +35,7 @@ MOMENTS = {
     "MagneticPointing-v0": ("pd", 400.0),
     "SafeMode-v0": ("b_dot", 300.0),
     "SunAcquisition-v0": ("sun_pointing", 12.0),
+    "DetumbleToPoint-v0": ("supervisor", 200.0),
     "TumblingCapture-v0": ("pd", 8.0),
     "SoftWall-v0": ("pd", 1.2),
     "NutationDamping-v0": ("lqr", 3.0),

@@ -292,8 +292,7 @@ class Instruments(Sensor):
     shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. The
     ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard
     deviations. gyro: whether there are gyros; without, rates are not shown where the attitude is
-    hidden. What the env says: dt, the control period [s]; the
-    others are the records of the rest.
+    hidden. What the env says: dt, the control period [s]; the others are the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,

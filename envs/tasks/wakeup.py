@@ -27,7 +27,7 @@ _FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100
 # Gyros of 0.3 degrees/sqrt(h) whose bias is up to 3 degrees/min, and what an attitude follows from.
 _DRIFTING = Instruments(
     angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
-    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(1.0),
+    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * _THREE.coils.field),
 )  # fmt: skip
 _TIPPED = math.radians(5.0)  # rad/s
 # What pushes a 3U: air and light on its long side, the dipole of what is magnetic in it.

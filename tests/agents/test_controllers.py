@@ -42,6 +42,7 @@ FIT = {
     "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
     "SafeMode-v0": ["b_dot", "idle"],
     "SunAcquisition-v0": ["sun_pointing", "idle"],
+    "DetumbleToPoint-v0": ["supervisor", "idle"],
 }
 
 

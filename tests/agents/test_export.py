@@ -37,6 +37,7 @@ for env_id in (SLEW, "ReactionWheelSlew-v1"):
 LAWS["AttitudeTracking-v1"] = ("pd", "pid", "quaternion_feedback")
 LAWS["MagneticPointing-v0"] = ("pd", "pid", "quaternion_feedback")
 LAWS["SafeMode-v0"] = ("b_dot",)
+LAWS["DetumbleToPoint-v0"] = ("supervisor",)
 LAWS["MagneticDetumble-v1"] = ("pd", "b_dot", "magnetic_rate")
 LAWS["MomentumDumping-v0"] = ("pd", "pid", "bang_bang")
 OTHERS = [  # env, its arguments, law, its gains

@@ -26,6 +26,7 @@ SOLVED_BY = {
     "AttitudeTracking-v1": "geometric",
     "SafeMode-v0": "b_dot",
     "SunAcquisition-v0": "sun_pointing",
+    "DetumbleToPoint-v0": "supervisor",
 }
 # Drawn down by more than its torque, a body may bounce past the goal until time is over.
 # Where wheels stick, and coils have no torque about the field, a start in a hundred is too much.
@@ -107,6 +108,7 @@ TEST_SETS = {
     "MagneticPointing-v0": 2.7615239998,
     "SafeMode-v0": 0.7283072005,
     "SunAcquisition-v0": 14.0573867927,
+    "DetumbleToPoint-v0": 20.1649575922,
 }
 # Of what the actuators have, over eight starts: the sum of sizes.
 BEYOND = {
@@ -119,6 +121,7 @@ BEYOND = {
     "MagneticDetumble-v1": ("orbit_phase", 1.815210926886),
     "MagneticPointing-v0": ("orbit_phase", 1.815210926886),
     "SunAcquisition-v0": ("season", 2.364917175179),
+    "DetumbleToPoint-v0": ("wheel_momentum", 0.0378931355745),
 }
 
 
