@@ -51,7 +51,7 @@ class SunPointing(BodyLaw):
 
     normals: of the cells, (k, 3). rates, cells: the columns from which an observation shows them.
     Gains: frequency n [rad/s], by default 0.7 sqrt(a), a the least angular acceleration that the
-    limits allow about a body axis, at most 0.45 in a control period; damping d. That is slower than
+    limits allow about a body axis, at most 0.15 in a control period; damping d. That is slower than
     other laws are, as the noise e of a direction shakes the rates by e sqrt(n^3 dt / (4 d)).
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; the direction: `sun_direction`.
@@ -74,7 +74,7 @@ class SunPointing(BodyLaw):
         first = count("cells", self.cells, 0)
         self.seen = slice(first, first + len(self.facing))
         if self.frequency is None:
-            self.frequency = self.sampled(0.7 * self.agility())
+            self.frequency = self.sampled(0.7 * self.agility(), 0.15)
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
         self.least = max(count("rates", self.rates, 0) + 3, self.seen.stop)
