@@ -5,13 +5,12 @@ a body with known inertia, or a Gymnasium environment under zero actions. Conven
 quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
 """
 
-from rbgym.fidelity.motion import Drift
-from rbgym.fidelity.order import Order
 from rbgym.testing.env_subject import EnvSubject
 from rbgym.testing.limits import CHECKS, Limits, Verdict
 from rbgym.testing.step_subject import StepSubject, external_errors, integrator_step, measure_order
 from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
 from rbgym.validation.external import EXTERNAL
+from rbgym.validation.fidelity import Drift, Order
 
 __all__ = [
     "CHECKS",

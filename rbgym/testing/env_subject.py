@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, unit
 from rbgym.body import RigidBody
-from rbgym.fidelity.motion import Motion, difference, free_motion
-from rbgym.fidelity.symmetry import State, Subject
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
 from rbgym.testing.limits import Limits
+from rbgym.validation.fidelity import Motion, State, Subject, difference, free_motion
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
@@ -120,10 +119,8 @@ class EnvSubject(Subject):
         return motions
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion of each lane from this state, until some episode ends.
-
-        Raises ValueError if the body does not start there, or an episode ends in its first step.
-        """
+        """The motion of each lane from this state, until some episode ends. Raises ValueError if
+        the body does not start there, or an episode ends in its first step."""
         quaternion, rates = state
         with self._opened() as env:
             if self.place is None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from rbgym.arguments import positive
-from rbgym.fidelity.motion import Drift
-from rbgym.fidelity.order import Order
+from rbgym.validation.fidelity import Drift, Order
 
 SLACK = 0.1  # how far a measured slope may stay below the order that is asked for
 

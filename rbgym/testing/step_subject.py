@@ -10,14 +10,20 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import count, finite, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.fidelity.motion import Motion, free_motion
-from rbgym.fidelity.order import Order, errors_at, order_of
-from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 from rbgym.testing.limits import Limits
 from rbgym.trajectory import simulate
 from rbgym.validation.external import EXTERNAL
+from rbgym.validation.fidelity import (
+    Motion,
+    Order,
+    State,
+    Subject,
+    errors_at,
+    free_motion,
+    order_of,
+)
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 

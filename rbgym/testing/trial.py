@@ -5,12 +5,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from rbgym.arguments import hint
-from rbgym.fidelity.motion import INVARIANTS, Drift, worst_drifts
-from rbgym.fidelity.order import Order
-from rbgym.fidelity.symmetry import equivariance, time_reversal
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
 from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
 from rbgym.testing.step_subject import Step, StepSubject
+from rbgym.validation.fidelity import (
+    INVARIANTS,
+    Drift,
+    Order,
+    equivariance,
+    time_reversal,
+    worst_drifts,
+)
 
 Simulator: TypeAlias = StepSubject | EnvSubject
 
@@ -125,6 +130,6 @@ def as_subject(subject: Any, **options: Any) -> Simulator:
         )
     kind = EnvSubject if is_env else StepSubject
     allowed = [f.name for f in fields(kind) if f.init]
-    for name in set(options).difference(allowed):
+    for name in options.keys() - {*allowed}:
         raise ValueError(f"options must be among {allowed}, got {name!r}{hint(name, allowed)}")
     return replace(subject, **options) if ready else kind(subject, **options)

@@ -91,10 +91,8 @@ class Case(NamedTuple):
         return self.torque if "torque" in record.supports else NO_TORQUE
 
     def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
-        """The motion over `steps` steps, without the torque, recorded at about a thousand instants.
-
-        more: arguments of `simulate`, such as torque, projection and record_every.
-        """
+        """The motion over `steps` steps, without the torque, recorded at about a thousand instants;
+        more: arguments of `simulate`."""
         return simulate(
             self.body,
             integrator=integrator,
@@ -200,14 +198,10 @@ PAPERS = {
 
 
 def applicable(record: Integrator, kinds: tuple[str, ...] | None = None) -> list[Case]:
-    """The cases that the integrator supports, of these kinds.
-
-    Raises ValueError where it declares something about a potential for which there is no case, and
-    for a kind that there is not.
-    """
+    """The cases that the integrator supports, of these kinds. Raises ValueError for a kind that
+    there is not, and for one that the integrator declares and that has no case."""
     known = [case.kind for case in CASES]
-    missing = set(record.conserves) - set(known)
-    if missing:
+    if missing := set(record.conserves) - set(known):
         raise ValueError(f"{record.name}: no validation case for potentials {sorted(missing)}")
     wanted = known if kinds is None else list(kinds)
     if not set(wanted) <= set(known):

@@ -15,14 +15,22 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.engine.batch import Batch, IntegrationError
-from rbgym.fidelity.motion import Motion
-from rbgym.fidelity.order import FLOOR, Order, errors_at, order_of
-from rbgym.fidelity.symmetry import State, Subject, equivariance, time_reversal
 from rbgym.integrators import Integrator
 from rbgym.integrators.interface import SPIN
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import Array, Vector, from_matrix, to_matrix
 from rbgym.validation.cases import CASES, Case, Claim, above, below, near
+from rbgym.validation.fidelity import (
+    FLOOR,
+    Motion,
+    Order,
+    State,
+    Subject,
+    equivariance,
+    errors_at,
+    order_of,
+    time_reversal,
+)
 
 CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
 UNIT = 1e-15  # | |q| - 1 |
@@ -140,11 +148,8 @@ def order(record: Integrator, case: Case) -> list[Claim]:
 
 
 def convergence(record: Integrator, case: Case) -> Order:
-    """Errors at the case's horizon and their slopes.
-
-    The number of steps doubles until both errors are round-off; steps that are too long to be
-    solved are left out.
-    """
+    """Errors at the case's horizon and their slopes. The number of steps doubles until both errors
+    are round-off; steps that are too long to be solved are left out."""
     errors: list[tuple[int, float, float]] = []
     steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
     while steps <= FINEST and (not errors or max(errors[-1][1:]) > FLOOR):
@@ -191,9 +196,8 @@ def _orders(
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
     """Rotation matrix (3, 3) and body rates (3,) at the case's horizon.
 
-    By a formulation that has nothing in common with the integrators: it knows no quaternions and no
-    momentum, but Euler's equations for the body rates together with the rotation matrix,
-    R' = R skew(omega), and the classical Runge-Kutta method.
+    By a formulation that shares nothing with the integrators: Euler's equations for the body rates
+    and R' = R skew(omega), by the classical Runge-Kutta method.
     """
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia

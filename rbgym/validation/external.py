@@ -44,8 +44,7 @@ class External(NamedTuple):
         return self.case.horizon / (instants * every), instants * every, every
 
     def errors(self, attitudes: Array, rates: Array) -> dict[str, float]:
-        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants, (n, 4) and
-        (n, 3), are off."""
+        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants are off."""
         found = {}
         if self.attitudes is not None:
             found["attitude"] = float(np.max(angle_between(attitudes, self.attitudes)))

@@ -101,11 +101,8 @@ def conserve(name: str, case: Case, said: str, bound: float) -> list[Claim]:
 
 @cache
 def wall_error(name: str) -> float:
-    """Largest relative change of the Hamiltonian on the soft wall, median of 256 motions.
-
-    The motion is chaotic: over 40,000 steps one of them says little. Their starts lie about a
-    ten-millionth apart.
-    """
+    """Largest relative change of the Hamiltonian on the soft wall in 40,000 steps, median of 256
+    motions whose starts lie a ten-millionth apart: of a chaotic motion one says little."""
     case, bodies = PAPERS["krysl_wall"], 256
     omega = np.array(case.omega) * (1.0 + 1e-7 * np.arange(bodies)[:, None])
     batch = Batch(case.body, name, case.potential, size=bodies, projection=False)
