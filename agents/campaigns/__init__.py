@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.campaigns.budget import contributions
 from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import Plan
 from rbgym.agents.campaigns.replay import Replay
-from rbgym.agents.campaigns.report import Report
+from rbgym.agents.campaigns.report import Report, contributions
 from rbgym.agents.campaigns.requirements import Requirement
 
 __all__ = [

@@ -100,7 +100,8 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
 
 def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
     """Every lane to the end of its run. see: called at each instant, with the lanes in flight."""
-    env, n, names = player.env.unwrapped, player.env.num_envs, _names(player)
+    env, n = player.env.unwrapped, player.env.num_envs
+    names = figures_of(player.env, isinstance(player.policy, Estimating))
     running, lengths = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
     ended, seen = np.full(n, "", dtype="<U18"), defaultdict[str, list[Array]](list)
 
@@ -131,10 +132,6 @@ def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None =
         {name: np.stack(values) for name, values in seen.items()}, lengths, ended, names,
         isinstance(env.goal, Target), float(env.dt), float(env.dt * (env.task.settled_steps - 1)),
     )  # fmt: skip
-
-
-def _names(player: Player) -> list[str]:
-    return figures_of(player.env, isinstance(player.policy, Estimating))
 
 
 def _state(player: Player) -> dict[str, Array]:

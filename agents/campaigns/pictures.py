@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rbgym.agents.campaigns.report import QUANTILES, Report
-from rbgym.agents.campaigns.sensitivity import strongest
+from rbgym.agents.campaigns.statistics import strongest
 from rbgym.quaternion import Array
 
 if TYPE_CHECKING:

@@ -48,11 +48,10 @@ class Replay:
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
         group, lane = divmod(run, campaign.plan.group)
-        frames = list[Any]()
-        filming = None if video is None else _camera(campaign, lane, frames)
-        leg = campaign.pilot.fly(group, name, filming)
-        if video is not None:
-            _write_film(video, campaign, frames)
+        film = None if video is None else _Film(campaign, lane)
+        leg = campaign.pilot.fly(group, name, film and film.of)
+        if film and video:
+            film.write(video)
         seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
         told = {n: values[:m, lane] for n, values in seen.items() if n not in _UNTOLD}
         told["attitude_error"] = seen["angle"][:m, lane]
@@ -105,34 +104,32 @@ class Replay:
         return figure
 
 
-def _camera(campaign: Campaign, lane: int, frames: list[Any]) -> Callable[[Any], Any]:
-    """Takes pictures of a lane of an env in flight."""
-    from rbgym.envs.rendering import scene_of
-    from rbgym.envs.rendering.instant import Trail
-    from rbgym.envs.rendering.painter import Painter
+class _Film:
+    """Pictures of a lane in flight."""
 
-    painter, trail, stride = Painter((_SIZE, _SIZE)), Trail(), _timing(campaign).stride
+    def __init__(self, campaign: Campaign, lane: int) -> None:
+        from rbgym.agents.judge.videos import Timing
+        from rbgym.envs.rendering.instant import Trail
+        from rbgym.envs.rendering.painter import Painter
 
-    def watching(env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+        setup = campaign.pilot.nominal.setup
+        self.painter, self.trail, self.lane = Painter((_SIZE, _SIZE)), Trail(), lane
+        self.timing, self.frames = Timing.of(setup.dt, int(setup.limit)), list[Any]()
+
+    def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+        """What takes them, as `flight.fly` calls it."""
+        from rbgym.envs.rendering import scene_of
+
         def see(instant: int, running: NDArray[np.bool_]) -> None:
-            if running[lane]:
-                scene = scene_of(env, lane, trail)
-                frames.extend([painter.paint(scene)] if instant % stride == 0 else [])
+            if running[self.lane]:
+                scene = scene_of(env, self.lane, self.trail)
+                if instant % self.timing.stride == 0:
+                    self.frames.append(self.painter.paint(scene))
 
         return see
 
-    return watching
+    def write(self, path: Path) -> None:
+        from rbgym.agents.judge.videos import write
 
-
-def _timing(campaign: Campaign) -> Any:
-    from rbgym.agents.judge.videos import Timing
-
-    setup = campaign.pilot.nominal.setup
-    return Timing.of(setup.dt, int(setup.limit))
-
-
-def _write_film(path: Path, campaign: Campaign, frames: list[Any]) -> None:
-    from rbgym.agents.judge.videos import write
-
-    with replacing(path) as temporary:
-        write(temporary, frames, _timing(campaign).rate, kind=path.suffix)
+        with replacing(path) as temporary:
+            write(temporary, self.frames, self.timing.rate, kind=path.suffix)

@@ -2,21 +2,49 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from rbgym.agents.campaigns.budget import Contribution
 from rbgym.agents.campaigns.flight import SUCCESS
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.requirements import MET, Requirement, Verdict
-from rbgym.agents.campaigns.sensitivity import Effect, effects, strongest
-from rbgym.agents.campaigns.statistics import share_bounds
+from rbgym.agents.campaigns.statistics import Effect, effects, share_bounds, strongest
 from rbgym.agents.judge.statistics import Interval
 from rbgym.envs.layers import plain
 
 QUANTILES = 0.5, 0.95, 0.9973
 _MOST = 8  # draws that a table shows
 _OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
+
+
+class Contribution(NamedTuple):
+    """The quantile of a figure with everything drawn, and with this source at its nominal value."""
+
+    contender: str
+    figure: str
+    source: str
+    quantile: float
+    whole: float
+    without: float
+
+
+def contributions(
+    campaign: Campaign, p: float = 0.95, jobs: int | None = None, progress: bool = False
+) -> list[Contribution]:
+    """Those of every source that has a nominal value, on every figure of every contender, the
+    largest of a figure first: the campaign is flown again without each, into its folder."""
+    found = list[Contribution]()
+    for k, source in enumerate(campaign.pilot.spread.sources):
+        if source.nominal is None:
+            continue
+        plan = replace(campaign.plan, without=source.name, impossible="redraw")
+        less = Campaign(plan, campaign.folder / "budget" / f"{k:02d}", campaign.runs)
+        less.fly(jobs, progress)
+        for contender in campaign.columns:
+            for figure in campaign.figures:
+                both = (one.sample(contender, figure).quantile(p).value for one in (campaign, less))
+                found.append(Contribution(contender, figure, source.name, p, *both))
+    return sorted(found, key=lambda one: (*one[:2], one.without - one.whole))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,13 @@ pytest.importorskip("pyarrow")
 from scipy import stats
 
 from rbgym.agents.campaigns.requirements import MET, NOT_MET, UNDECIDED, Requirement
-from rbgym.agents.campaigns.sensitivity import effects, rank_biserial
-from rbgym.agents.campaigns.statistics import Sample, least_runs, share_bounds
+from rbgym.agents.campaigns.statistics import (
+    Sample,
+    effects,
+    least_runs,
+    rank_biserial,
+    share_bounds,
+)
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted
