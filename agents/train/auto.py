@@ -1,12 +1,12 @@
 """Training that begins with what a law knows: imitation, then the gradient through the physics.
 
-The teacher is the law that does best on the task. A network imitates it (`imitation`), then climbs
-from there along the gradient of the reward (`analytic`). What is kept is the policy that did best
-on the validation set, the imitated one among them, so that improvement never ends below its start.
+The teacher is the law that does best on the task. A network imitates it, then climbs from there
+along the gradient of the reward (`analytic`). What is kept is the policy that did best on the
+validation set, the imitated one among them, so that improvement never ends below its start.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Any, cast
 import gymnasium as gym
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import nn
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
@@ -34,7 +36,6 @@ from rbgym.agents.train.analytic import (
     take_steps,
 )
 from rbgym.agents.train.gradients import DifferentiableEnv
-from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sb3 import training as sb3
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.rewards import NAMED
@@ -46,6 +47,10 @@ _NEEDED = (*_WHOLE, *SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
+# Of imitation: share of the lanes that the law steers, round by round, from then on none; states
+# that are kept of a round.
+_LED, _KEPT = (1.0, 0.4, 0.3, 0.2, 0.1), 120_000
+_BATCH, _RATE, _SMOOTH = 2048, 1e-3, 0.1
 # Success of a teacher below which a training says so; and share of it below which what is imitated
 # of one law is not enough, as of one that switches behind a delay, and another one is tried.
 _WEAK = 0.5
@@ -209,3 +214,73 @@ def imitated(
         finally:
             torch.set_num_threads(threads)
     return as_network(first, actor), imitation.steps
+
+
+class Imitation:
+    """A network learns what a law commands, in the states to which the network itself leads.
+
+    Round by round the lanes fly, some steered by the law and the others by the network; in every
+    state that is met the law says what it would command, and the network is fitted to all that was
+    said so far. Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and
+    structured prediction to no-regret online learning, Int. Conf. Artificial Intelligence and
+    Statistics (DAgger).
+
+    lanes: a vector env that resets itself (NEXT_STEP). law: a controller for it. actor: layers of
+    PyTorch behind `shown`, which makes their inputs of observations (n, width). seeds: of the lanes
+    in a round. length: steps of a round. rounds: how many are done.
+    """
+
+    def __init__(
+        self,
+        lanes: Any,
+        law: Any,
+        actor: nn.Module,
+        shown: Callable[[torch.Tensor], torch.Tensor],
+        seeds: Callable[[int], Sequence[int]],
+        length: int,
+    ) -> None:
+        self.lanes, self.law, self.actor, self.shown, self.seeds = lanes, law, actor, shown, seeds
+        self.rounds, self.steps, self.length = 0, 0, length
+        self.optimiser = torch.optim.Adam(actor.parameters(), lr=_RATE)
+        self.met: list[NDArray[np.float32]] = []
+        self.said: list[NDArray[np.float32]] = []
+
+    def one_round(self, epochs: int) -> None:
+        """Fly an episode in every lane, and fit the network to all that was said."""
+        rng = np.random.default_rng([self.rounds, self.lanes.num_envs])
+        led = _LED[self.rounds] if self.rounds < len(_LED) else 0.0
+        self._fly(rng.random(self.lanes.num_envs) < led, rng)
+        shuffling = torch.Generator().manual_seed(self.rounds)
+        inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
+        wanted = torch.from_numpy(np.concatenate(self.said))
+        for epoch in range(epochs):
+            self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
+            for part in torch.split(torch.randperm(len(inputs), generator=shuffling), _BATCH):
+                self.optimiser.zero_grad()
+                loss = nn.functional.smooth_l1_loss(
+                    self.actor(inputs[part]), wanted[part], beta=_SMOOTH
+                )
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimiser.step()
+        self.rounds += 1
+
+    def _fly(self, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
+        observation, _ = self.lanes.reset(seed=self.seeds(self.rounds))
+        memory, begins = None, np.ones(len(led), dtype=np.bool_)
+        ended = ~begins
+        met, said = [], []
+        for _ in range(self.length):
+            wanted, memory = self.law.predict(observation, memory, begins)
+            wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)
+            with torch.no_grad():
+                own = self.actor(self.shown(torch.from_numpy(observation))).clamp(-1.0, 1.0)
+            met.append(observation[~ended])  # what follows an end is no command
+            said.append(wanted[~ended])
+            commands = np.where(led[:, None], wanted, own.numpy())
+            observation, _, terminated, truncated, _ = self.lanes.step(commands)
+            begins, ended = ended, terminated | truncated
+        self.steps += self.length * len(led)
+        every, answers = np.concatenate(met), np.concatenate(said)
+        some = rng.permutation(len(every))[:_KEPT]
+        self.met.append(every[some])
+        self.said.append(answers[some])
