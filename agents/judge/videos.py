@@ -20,8 +20,8 @@ from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import scene_of
-from rbgym.envs.rendering.canvas import load_pygame
 from rbgym.envs.rendering.instant import Trail
+from rbgym.envs.rendering.painter import load_pygame
 from rbgym.envs.rendering.scene import Scene
 
 Frame = NDArray[np.uint8]

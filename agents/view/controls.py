@@ -10,8 +10,7 @@ import viser
 
 from rbgym import integrators
 from rbgym.agents.view import Speed
-from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
-from rbgym.agents.view.simulation import IDLE
+from rbgym.agents.view.simulation import BODIES, IDLE, MOST_RUNS, OWN, Scenario, Triple
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 

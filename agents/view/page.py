@@ -15,9 +15,8 @@ import viser
 
 from rbgym.agents.view import Speed
 from rbgym.agents.view.controls import Controls, Playback
-from rbgym.agents.view.scenario import Scenario, actors
 from rbgym.agents.view.scene import FAILED, RUNS, Scene
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import Scenario, Simulation, actors
 from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)

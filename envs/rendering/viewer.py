@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from gymnasium.error import Error
 
-from rbgym.envs.rendering.canvas import Frame, load_pygame
 from rbgym.envs.rendering.instant import Trail, scenes_of
-from rbgym.envs.rendering.painter import SIZE, Painter
+from rbgym.envs.rendering.painter import SIZE, Frame, Painter, load_pygame
 
 MOST_LANES = 64  # of a vector env that are drawn
 
