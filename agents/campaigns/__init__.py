@@ -12,8 +12,7 @@ from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import Plan
 from rbgym.agents.campaigns.replay import Replay
-from rbgym.agents.campaigns.report import Report, contributions
-from rbgym.agents.campaigns.requirements import Requirement
+from rbgym.agents.campaigns.report import Report, Requirement, contributions
 
 __all__ = [
     "FIGURES",

@@ -47,6 +47,8 @@ _AVERAGES = 0.02  # pace of the policy that is judged, an average (Polyak & Judi
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
 Callbacks = Sequence[Callable[["Learner"], None]]
+# Of a `Learner`, what a checkpoint has as it is.
+_COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")
 _DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
@@ -299,11 +301,7 @@ class Learner:
             "observation": self._observation,
             "ended": self.env.ended,
             "shuffling": self._shuffling.get_state(),
-            "iteration": self.iteration,
-            "before": self.before,
-            "seconds": self.seconds,
-            "judgements": self.judgements,
-            "chosen_look": self.chosen_look,
+            **{name: getattr(self, name) for name in _COUNTED},
             "best": None if self.best is None else torch.from_numpy(self.best),
         }
         content = io.BytesIO()
@@ -332,9 +330,7 @@ class Learner:
         except Exception as error:  # whatever a damaged file makes these raise
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
-        self.iteration, self.before = held["iteration"], held["before"]
-        self.seconds = held["seconds"]
-        self.judgements, self.chosen_look = held["judgements"], held["chosen_look"]
+        vars(self).update({name: held[name] for name in _COUNTED})
         self.best = None if held["best"] is None else held["best"].numpy()
 
 

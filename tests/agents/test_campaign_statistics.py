@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow")
 
 from scipy import stats
 
-from rbgym.agents.campaigns.requirements import MET, NOT_MET, UNDECIDED, Requirement
+from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement
 from rbgym.agents.campaigns.statistics import (
     Sample,
     effects,

@@ -8,6 +8,7 @@ translated here. Below, n is the number of lanes.
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
 import gymnasium as gym
@@ -81,7 +82,7 @@ class VectorEnvAdapter(VecEnv):
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        observation: VecEnvObs = _copy(obs)
+        observation: VecEnvObs = deepcopy(obs)  # the env keeps its own
         return observation
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -92,23 +93,19 @@ class VectorEnvAdapter(VecEnv):
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
         told = {name: infos[name].tolist() for name in infos if name.startswith(self._told)}
-        lane_infos: list[dict[str, Any]]
-        if told:
-            lane_infos = [
-                dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)
-            ]
-        else:
-            lane_infos = [{} for _ in range(self.num_envs)]
+        lane_infos: list[dict[str, Any]] = [
+            {name: column[lane] for name, column in told.items()} for lane in range(self.num_envs)
+        ]
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
                 lane_infos[lane] = {
                     **_info(final_info, lane),
-                    "terminal_observation": _copy(_row(last, lane)),
+                    "terminal_observation": deepcopy(_row(last, lane)),
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return _copy(obs), rewards.astype(np.float32), dones, lane_infos
+        return deepcopy(obs), rewards.astype(np.float32), dones, lane_infos
 
     def close(self) -> None:
         self.vector_env.close()
@@ -198,15 +195,8 @@ def make_sb3_env(
     return VecMonitor(adapter)
 
 
-def _copy(obs: Any) -> Any:
-    """Observations that an env which keeps its own cannot change."""
-    if isinstance(obs, Mapping):
-        return {key: _copy(part) for key, part in obs.items()}
-    return obs.copy()
-
-
 def _row(obs: Any, lane: int) -> Any:
-    """One lane's observation out of a batch, an object array or a dict of batches."""
+    """One lane's part of a batch, an object array or a dict of batches."""
     if isinstance(obs, Mapping):
         return {key: _row(part, lane) for key, part in obs.items()}
     return obs[lane]
