@@ -37,8 +37,7 @@ _TAKEN = {
 
 
 def training_seeds(seed: int, lanes: int) -> list[int]:
-    """Seeds of the lanes of a training, in the upper half of all: no lane of another training has
-    one of them, nor the test set."""
+    """Seeds of the lanes of a training, which no other training nor the test set has."""
     drawn = np.random.SeedSequence(seed).generate_state(lanes, np.uint64)
     return [int(one) | 1 << 63 for one in drawn]
 
@@ -120,8 +119,7 @@ class Starts(NamedTuple):
 
 
 def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env that is judged, see `in_time`; ValueError for starts, which are those of
-    the test set."""
+    """Arguments of an env that is judged, see `in_time`; ValueError for other starts."""
     if env_kwargs.get("initial") is not None:
         raise ValueError(
             f"initial must be left out, as the test set of {env_id} has starts of its own, got "

@@ -56,9 +56,8 @@ class RunFolder:
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
-        """Write config.json, or find the same run there, whose results are returned if it is
-        finished; one that was shorter is to go on. ValueError if there is another. resume: False to
-        remove first what is there."""
+        """Write config.json, or find the same run, or a shorter one, there; its results if it is
+        finished. ValueError if there is another. resume: False to remove first what is there."""
         if not resume:
             for name in _FILES:
                 (self.path / name).unlink(missing_ok=True)

@@ -118,8 +118,7 @@ class Campaign:
 
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
-        """The table by contender and column, in the order of the runs. ValueError where some are
-        left to fly."""
+        """The table by contender and column, by run; ValueError where some are left to fly."""
         from pyarrow import parquet
 
         path = self.folder / "runs.parquet"

@@ -79,8 +79,7 @@ class Nominal:
         return gym.make_vec(self.env_id, lanes, autoreset_mode=mode, **kwargs)
 
     def find(self, name: str) -> tuple[Place, list[int]]:
-        """The place of a name, and which of its numbers; ValueError, with a near name, for one that
-        there is not."""
+        """The place of a name, and which of its numbers; ValueError for an unknown one."""
         own = _own(name)
         for one in self.places.values():
             if own == one.name:

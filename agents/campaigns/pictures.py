@@ -47,8 +47,7 @@ def cumulative(report: Report) -> "Figure":
 
 
 def _each(report: Report, draw: Callable[..., None], label: str) -> "Figure":
-    """Axes for each of the main figures and those with a requirement, on which `draw` draws each
-    contender; ends: of all their values."""
+    """The main figures and those with a requirement; `draw` draws each contender of one."""
     from rbgym.plot import style
 
     wanted = [*next(iter(report.verdicts.values()))]

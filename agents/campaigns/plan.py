@@ -30,8 +30,7 @@ _READ = "observation", "preview"  # what a policy was trained to read; all else 
 @dataclass(frozen=True)
 class Plan:
     """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
-    share an env. window [s]. estimator: whether one stands in front of every policy. without: the
-    source that stays nominal."""
+    share an env. window [s]. estimator: before every policy. without: a source left nominal."""
 
     env_id: str
     policies: Mapping[str, Any]
@@ -127,8 +126,7 @@ class Pilot:
             return controllers.Estimating.for_env(law, env) if self.plan.estimator else law
 
     def fly(self, group: int, name: str, camera: Any = None) -> Leg:
-        """A group of runs as the contender of this name flies them. camera: called with the env,
-        and then as `flight.fly` says."""
+        """A group of runs of one contender. camera: of an env, what `flight.fly` calls."""
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):

@@ -41,8 +41,7 @@ class Replay:
         cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
     ) -> "Replay":
         """Fly the run's group again as the campaign did, to the last bit. contender: default the
-        first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
-        not."""
+        first. video: a film to write, .mp4 or .gif. ValueError for an unknown run or contender."""
         if not (isinstance(run, int) and 0 <= run < campaign.runs):
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
@@ -65,8 +64,7 @@ class Replay:
         return cls(run, name, row, leg.flight.dt * np.arange(m), told)
 
     def differs(self, campaign: Campaign) -> list[str]:
-        """Columns of which the table holds something else: none on a machine that rounds as the one
-        that flew it."""
+        """Columns that differ from the table's: none on a machine that rounds alike."""
         there = campaign.columns[self.contender]
         return [name for name, value in self.row.items() if there[name][self.run] != value]
 

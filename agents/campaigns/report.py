@@ -170,9 +170,8 @@ def contributions(
 
 @dataclass(frozen=True)
 class Report:
-    """By contender: figures, quantiles of each and the success rate; differences from the first
-    contender in the means of the same runs; verdicts on requirements; effects, strongest first. And
-    the budget, if it was flown."""
+    """By contender: quantiles of figures and the success rate; differences of means from the first
+    contender on the same runs; verdicts; effects, strongest first. And the budget, if flown."""
 
     campaign: Campaign
     figures: Mapping[str, Mapping[str, Mapping[float, Interval]]]

@@ -190,8 +190,7 @@ class Spread:
 
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
-    """The quantile function of {kind: numbers}, of uniform numbers (n, size); ValueError for what
-    is no distribution."""
+    """The quantile function of {kind: numbers}, of uniform numbers (n, size); or ValueError."""
     from scipy import stats
 
     kinds: dict[str, Callable[..., Any]] = {
@@ -240,8 +239,7 @@ def _blocks(spread: Mapping[str, Any]) -> list[Any]:
 
 
 def drawn_names(spread: Any) -> list[str]:
-    """All names of a spread, those of its covariances among them; ValueError where it is no dict of
-    distributions by name."""
+    """All names of a spread, with its covariances'; ValueError for no dict of distributions."""
     if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
         raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
     joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))

@@ -1,5 +1,4 @@
-"""Shares, quantiles, differences, and which draws drive what, with intervals that hold for any
-distribution.
+"""Shares, quantiles, differences and sensitivities, with intervals for any distribution.
 
 Runs of a group that share draws are not independent. For them the number of runs is replaced by the
 effective one, from the variance between groups (Korn & Graubard 1998, Survey Methodology 24(2)),
@@ -76,8 +75,7 @@ def least_runs(share: float, confidence: float) -> int:
 
 
 def share_bounds(hits: float, n: float, confidence: float) -> tuple[float, float]:
-    """One-sided bounds of a share, each at this confidence: Clopper & Pearson (1934). hits, n:
-    perhaps effective numbers, not whole."""
+    """One-sided bounds of a share: Clopper & Pearson (1934). hits, n: need not be whole."""
     low = 0.0 if hits <= 0.0 else float(beta.ppf(1.0 - confidence, hits, n - hits + 1.0))
     high = 1.0 if hits >= n else float(beta.ppf(confidence, hits + 1.0, n - hits))
     return low, high

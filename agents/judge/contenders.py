@@ -19,8 +19,7 @@ _ENTRIES = frozenset({"observation", "preview", "actuator"})
 
 
 class Contender(NamedTuple):
-    """A policy, or a controller's name, under the name it was asked for by; with the arguments of
-    the env it is to be judged in."""
+    """A policy, or a controller's name, by the name it was asked for; arguments of its env."""
 
     name: str
     policy: Any

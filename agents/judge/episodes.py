@@ -214,8 +214,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
 
 
 def shows_target(env: Any) -> bool:
-    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, from body to target,
-    or can be made to, by `relative`."""
+    """Whether an observation, or `relative` of it, begins with the quaternion to the target."""
     base, space = env.unwrapped, env.single_observation_space
     if not isinstance(base.goal, Target) or base.task.split:
         return isinstance(base.goal, Target)

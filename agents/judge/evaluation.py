@@ -156,9 +156,8 @@ def wheel_turns(played: Episodes) -> Array:
 
 
 def unwound(played: Episodes) -> NDArray[np.bool_] | None:
-    """Whether a successful episode came to its target by the long way round, (n,): followed
-    without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1. None for
-    a task without a target attitude."""
+    """Whether a success came by the long way round, (n,): followed without jumps from the
+    quaternion of positive scalar part, it ended at -1 instead of 1. None without a target."""
     q = played.relative
     if np.isnan(q[0]).all():
         return None

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Write a figure, whole or not at all; the ending of the name says in which format, ValueError
-    for one that matplotlib does not know."""
+    """Write a figure, whole or not at all; ValueError for an ending that is no format."""
     from rbgym.plot import style
 
     form = path.suffix.removeprefix(".") or "png"

@@ -67,8 +67,7 @@ def print_evaluations(
     contenders: Sequence[Contender],
     which: str = "fixed",
 ) -> None:
-    """Write one line for each policy, and beneath what is not the same for all of them. which: word
-    for the start states."""
+    """Write a line for each policy, then what differs. which: word for the start states."""
     from rbgym.agents.terminal import plain, print_table
 
     kwargs = contenders[0].env_kwargs
@@ -119,8 +118,7 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 
 
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """Headings and rows of a card's tables: merits of all episodes, success by category, and merits
-    in each condition."""
+    """Headings and rows of a card's tables: merits, success by category, each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
     found = [one[ALL] for one in merits.values()]
     columns = _told(_OF_CARD, found)

@@ -144,8 +144,7 @@ def _hundredths(rate: float) -> int:
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
-    """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
-    FORMATS, default the ending of `path`."""
+    """Write frames (height, width, 3) as they come, `rate` a second. kind: default the ending."""
     if (kind or path.suffix) == ".gif":
         from PIL import Image
 

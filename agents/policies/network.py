@@ -94,8 +94,7 @@ class Normalizer:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
-        """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
-        KeyError names one that is missing."""
+        """The normaliser that `to_arrays` took apart; its arrays leave the dict, or KeyError."""
         own = keys("config['normalizer']", bounds, ("clip", "epsilon", "repeats"))
         return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
@@ -208,8 +207,7 @@ class Network:
         return (self.sizes, self.activation, self.output, repeats)
 
     def parameters(self) -> Weights:
-        """Every weight and bias as one vector: of each layer the weight, row by row, and the bias.
-        The normaliser is none of them."""
+        """One vector of the layers' weights, row by row, and biases, without the normaliser."""
         return np.concatenate([part.ravel() for layer in self.layers for part in layer])
 
     def with_parameters(self, vector: ArrayLike) -> Self:
@@ -299,8 +297,7 @@ def read_by_networks(env: Any) -> dict[str, Column]:
 
 
 def quaternions_of(env: Any) -> tuple[int, ...]:
-    """First columns of the quaternions that an env shows in the canonical sign; none of an env
-    that is not rbgym's."""
+    """First columns of quaternions that an env of rbgym shows in the canonical sign."""
     if not hasattr(env.unwrapped, "columns"):
         return ()
     columns = read_by_networks(env).values()

@@ -80,8 +80,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
-    """Modules that a deterministic action passes, the output's name, and the features' extractor
-    before them."""
+    """Modules that a deterministic action passes, the output's name, and the extractor before."""
     policy: Any = getattr(model, "policy", None)
     if hasattr(policy, "mlp_extractor"):  # PPO and its like
         known = DiagGaussianDistribution | StateDependentNoiseDistribution

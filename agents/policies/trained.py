@@ -156,8 +156,7 @@ def names() -> list[str]:
 
 
 def conditions(name: str) -> list[str]:
-    """The conditions for which the package has policies of their own for an environment, see
-    `rbgym.agents.judge.card`."""
+    """The conditions, see `judge.card`, for which the package has policies of their own."""
     folder = _SHELF / name
     return sorted(one.name for one in folder.iterdir() if (one / CONFIG).is_file())
 

@@ -53,10 +53,9 @@ _DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a small network, see `rbgym.agents.train.train`. Called again after an interruption, it
-    goes on from the last checkpoint, to the same weights. timesteps: env steps in the place of
-    `iterations`, up to a whole one. Raises ValueError also for an env whose steps have no
-    derivative."""
+    """Train a small network, see `rbgym.agents.train.train`; an interrupted one comes to the same
+    weights. timesteps: env steps in the place of `iterations`, up to a whole one. Raises ValueError
+    also for an env whose steps have no derivative."""
     chosen = presets.read(
         ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
@@ -217,8 +216,7 @@ class Learner:
         return found
 
     def iterate(self) -> float:
-        """One step of the policy, after one horizon in every lane; then some of the critic. The
-        mean reward of a step."""
+        """A step of the policy after a horizon in every lane, some of the critic; mean reward."""
         begun = time.perf_counter()
         actor, critic = self._optimisers
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
@@ -311,8 +309,7 @@ class Learner:
             temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
 
     def restore(self, path: Path) -> None:
-        """Go on from what `save` wrote; nothing in the file is executed. ValueError if it is
-        damaged."""
+        """Go on from what `save` wrote, of which nothing is executed; ValueError if damaged."""
         try:
             content = path.read_bytes()
             digest, whole = content[:_DIGEST], content[_DIGEST:]

@@ -85,8 +85,7 @@ class DifferentiableEnv:
         return torch.from_numpy(observation)
 
     def step(self, actions: torch.Tensor) -> Stepped:
-        """A control period under actions (n, m), on the CPU; beyond +-1 they are cut, and have no
-        gradient."""
+        """A control period under actions (n, m), on the CPU; beyond +-1 they have no gradient."""
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)

@@ -2,8 +2,7 @@
 
 The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
 like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize and hindsight (a
-replay buffer of goals that were reached) beside what the algorithm's constructor takes. Nothing in
-a file is executed.
+replay buffer of reached goals) beside what the constructor takes. Nothing in a file is executed.
 """
 
 import ast
@@ -79,8 +78,7 @@ def read(
 
 
 def read_file(argument: str, source: Any) -> Any:
-    """What a YAML file holds; ValueError, with the argument that names it, where it cannot be
-    read."""
+    """What a YAML file, named by an argument, holds; ValueError where it cannot be read."""
     if not source.is_file():  # a device may have no end
         raise ValueError(f"{argument} must be a file, got {str(source)!r}")
     try:

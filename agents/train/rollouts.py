@@ -122,9 +122,8 @@ def rollout_test_set(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
-    """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.judge.evaluate`, which explains `split`. ValueError for `initial`,
-    which the set has."""
+    """The same from the first `episodes` states of the task's fixed test set, in its order, see
+    `rbgym.agents.judge.evaluate`. ValueError for `initial`, which the set has."""
     cases = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [

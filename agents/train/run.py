@@ -94,8 +94,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
 def judged(
     policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
 ) -> dict[str, Any]:
-    """What the policy of a training is worth on the validation set, after so many steps and
-    seconds."""
+    """What a policy is worth on the validation set, after so many steps and seconds."""
     return {"timesteps": timesteps, "seconds": seconds, **worth(policy, config)}
 
 
@@ -115,8 +114,7 @@ def worth(
 
 
 def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Whether one of two, as `worth` returns them, is the better: in success, if it is beyond the
-    other's interval, else in return."""
+    """Whether one has the better success, beyond the other's interval, or else return."""
     low, other_low = (
         wilson_interval(round(x["success_rate"] * _EPISODES), _EPISODES)[0] for x in (one, other)
     )
@@ -136,8 +134,8 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
     policy of `init_from`.
 
     Of its hyperparameters net_arch has the sizes of hidden layers; rates, if it is there, how many
-    times as large the angular velocity is shown, else it is `normalizer_for`.
-    ValueError for bad ones, for observations that are no box, and a policy that does not fit.
+    times as large the angular velocity is shown, instead of `normalizer_for`. ValueError for bad
+    ones, for observations that are no box, and a policy that does not fit.
     """
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
@@ -241,9 +239,8 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last, with the steps per second, the seconds
-    until the first judgement that finds the task learned, and what it is worth on the test set.
-    spaces: observations, actions."""
+    """Write the policy of a run, and results.json last, with steps per second, seconds until the
+    task was learned, and the worth on the test set. spaces: observations, actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
     if results.get("judgements"):

@@ -176,8 +176,7 @@ class Page:
 
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
-    """HTML: time and note, two lines for each run, its numbers or how it ended, and a problem in
-    red."""
+    """HTML: time and note, of each run its name and numbers or end, and a problem in red."""
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
         dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'

@@ -102,8 +102,7 @@ def refusal(
 
 
 def is_own(host: str, names: Collection[str]) -> bool:
-    """Whether a Host header names this server: an address, which no foreign name can pass for, or
-    one of its names."""
+    """Whether a Host header names this server: any address, or one of its names."""
     name = re.sub(r":\d+$", "", host).lower()
     try:
         return name in names or bool(ipaddress.ip_address(name.strip("[]")))

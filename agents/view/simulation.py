@@ -115,13 +115,11 @@ class FreeRun(_Run):
 
 
 class TaskRun(_Run):
-    """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
-    period.
+    """One episode of a task, from the start of `seed`; a step is a control period.
 
     policy: the name of a controller, "pretrained", or a folder. env_kwargs: arguments of the
-    environment, before those that a policy was trained with; not `disturbance`, which is how a
-    torque is applied here.
-    Raises ValueError for what the environment or the policy refuses.
+    environment, before those that a policy was trained with; not `disturbance`, by which a torque
+    is applied here. Raises ValueError for what the environment or the policy refuses.
     """
 
     def __init__(
@@ -325,11 +323,8 @@ def scenario_of(
     env_id: str | None, schemes: Sequence[str], policies: Sequence[str], **values: Any
 ) -> Scenario:
     """The scenario of a command line: a run for each scheme and each policy, of which the last of
-    the fewer goes on.
-
-    values: of other fields. Raises ValueError where there are too many, and for policies without an
-    environment.
-    """
+    the fewer goes on. values: of other fields. Raises ValueError for too many, and for policies
+    without an environment."""
     if env_id is None and policies:
         raise ValueError(f"policy must be left out without an env, got {list(policies)}")
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))

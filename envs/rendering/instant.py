@@ -43,8 +43,7 @@ class Trail:
     """Points of one lane at the instants at which it was drawn, in one episode.
 
     points: (k, 3) [m, world]; rates: (k, 3) [rad/s, body]. A new episode, or an earlier time,
-    begins anew; an instant that was drawn before adds nothing, so that the same picture can be had
-    twice.
+    begins anew; an instant that was drawn before adds nothing.
     """
 
     def __init__(self) -> None:
@@ -166,8 +165,7 @@ class Instant:
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:
-        """The rim of a cone of half `angle` [rad] about a direction (3,) of the world, and the body
-        axis (3,) that is to stay out of it."""
+        """A cone of half `angle` [rad] about a world direction (3,), and the body axis it bars."""
         start, reach = self.body.position, 1.3 * self.reach
         rim = start + reach * circle(angle, np.asarray(direction))
         spokes = [np.array([start, rim[k]]) for k in (0, 18, 36, 54)]

@@ -66,8 +66,7 @@ class Mesh:
         return np.asarray(np.sum(self.normals * self.vertices[self.faces[:, 0]], axis=1))
 
     def exit_of(self, direction: ArrayLike) -> tuple[float, Array]:
-        """Distance [m] at which a ray from the origin leaves a convex mesh, and the normal (3,)
-        of the face where it does."""
+        """Distance [m] at which a ray from the origin leaves a convex mesh, and normal there."""
         along = np.maximum(self.normals @ np.asarray(direction, dtype=np.float64), 1e-12)
         distance = self._depths / along
         face = int(np.argmin(np.where(along > 1e-9, distance, np.inf)))

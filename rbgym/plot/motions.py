@@ -159,11 +159,8 @@ def _draw_polhode(ax: Axes, trajectory: Trajectory, body: RigidBody) -> None:
 
 
 def view(body: RigidBody) -> Array:
-    """Rotation (3, 3) from principal axes to right, up and towards the eye.
-
-    The middle axis points to the right and the one of the largest moment up, both somewhat turned
-    to the eye.
-    """
+    """Rotation (3, 3) from principal axes to right, up and towards the eye: the middle axis is to
+    the right and the one of the largest moment up, both somewhat turned to the eye."""
     axes = np.eye(3)[np.argsort(body.moments, kind="stable")]
     axes[0] *= np.linalg.det(axes)  # seen from the other side where the order is left-handed
     smallest, middle, largest = axes

@@ -90,8 +90,7 @@ class StepSubject(Subject):
         return self.motions_from(self.start(), self.steps)
 
     def motions_from(self, state: State, steps: int, dt: float | None = None) -> list[Motion]:
-        """The motion from this state, in steps of `dt` seconds, default its own; it ends early
-        where a value is no longer finite."""
+        """The motion from this state, in steps of `dt` [s]; it ends where a value is not finite."""
         states = [state]
         for _ in range(steps):
             states.append(self._next(states[-1], self.dt if dt is None else dt))

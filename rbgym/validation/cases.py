@@ -91,8 +91,7 @@ class Case(NamedTuple):
         return self.torque if "torque" in record.supports else NO_TORQUE
 
     def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
-        """The motion over `steps` steps, without the torque, recorded at about a thousand instants;
-        more: arguments of `simulate`."""
+        """The motion without the torque, recorded at about a thousand instants."""
         return simulate(
             self.body,
             integrator=integrator,

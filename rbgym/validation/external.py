@@ -37,8 +37,7 @@ class External(NamedTuple):
     rates: Array | None = None
 
     def division(self, dt: float) -> tuple[float, int, int]:
-        """The step next to dt [s] that divides the horizon, and how many there are to the end and
-        from one instant to the next."""
+        """The step next to dt [s] that divides the horizon; how many to its end, and an instant."""
         instants = 1 if self.attitudes is None else len(self.attitudes)
         every = max(1, round(self.case.horizon / instants / dt))
         return self.case.horizon / (instants * every), instants * every, every

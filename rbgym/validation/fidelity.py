@@ -70,8 +70,7 @@ class Motion:
 
 
 def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:
-    """The motion of a free body with this inertia (3, 3) [kg m^2, body axes]; quaternions of any
-    length."""
+    """The motion of a free body, inertia (3, 3) [kg m^2, body axes]; |q| plays no part."""
     with np.errstate(all="ignore"):
         momentum = angular_velocity @ inertia
         energy = 0.5 * np.sum(angular_velocity * momentum, axis=-1)

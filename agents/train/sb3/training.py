@@ -283,8 +283,7 @@ def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
 
 
 def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
-    """The model as it was saved, on `env`, which is put back where it was then; ValueError for a
-    file that is no checkpoint."""
+    """The model as it was saved, on `env`, put back to then; ValueError for no checkpoint."""
     try:
         with zipfile.ZipFile(path) as archive:
             saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
