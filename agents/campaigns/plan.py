@@ -13,8 +13,7 @@ from rbgym.agents import controllers
 from rbgym.agents.campaigns.flight import SUCCESS, Flight, fly
 from rbgym.agents.campaigns.nominal import Nominal, varied
 from rbgym.agents.campaigns.spread import Draws, Spread, drawn_names
-from rbgym.agents.judge.contenders import Contender, contenders
-from rbgym.agents.judge.episodes import Player
+from rbgym.agents.judge.episodes import Contender, Player, contenders
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named

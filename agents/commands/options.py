@@ -142,7 +142,7 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
         # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
-    from rbgym.agents.judge.contenders import observation_space
+    from rbgym.agents.judge.episodes import observation_space
 
     observation_space(env_id, given)
 

@@ -16,8 +16,15 @@ from gymnasium.spaces.utils import flatdim
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.contenders import Contender, contenders, observation_space
-from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
+from rbgym.agents.judge.episodes import (
+    Contender,
+    Episodes,
+    contenders,
+    joined,
+    observation_space,
+    play,
+    play_from,
+)
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import TrainedPolicy, trained

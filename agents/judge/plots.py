@@ -47,7 +47,7 @@ def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
     """Median error over time, of the attitude [deg] or, where none counts, of the rate [rad/s];
     and the share of episodes that have settled by then, of each row."""
     from rbgym.plot import style
-    from rbgym.plot.results import an_attitude_counts, log_errors, quantiles
+    from rbgym.plot.figures import an_attitude_counts, log_errors, quantiles
 
     angle, rate = next(iter(evaluations.values())).played.settled
     turning = an_attitude_counts(map(_errors, evaluations.values()))

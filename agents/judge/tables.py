@@ -6,7 +6,7 @@ Only what prints needs rbgym[cli].
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rbgym.agents.judge.contenders import Contender
+from rbgym.agents.judge.episodes import Contender
 from rbgym.agents.judge.evaluation import Evaluation
 
 Rows = list[tuple[str, ...]]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.cases import TEST_SEEDS, Starts, start_of
-from rbgym.agents.judge.contenders import Contender
-from rbgym.agents.judge.episodes import Player
+from rbgym.agents.judge.episodes import Contender, Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import scene_of

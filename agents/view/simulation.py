@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, task_of
-from rbgym.agents.judge.contenders import contenders
+from rbgym.agents.judge.episodes import contenders
 from rbgym.agents.policies import trained
 from rbgym.arguments import finite, positive
 from rbgym.body import Part, RigidBody, compound
