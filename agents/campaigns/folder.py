@@ -38,8 +38,7 @@ class Campaign:
 
     @classmethod
     def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
-        """The campaign of a folder. policies: those that were given as objects, by name. Raises
-        ValueError for a folder that holds none."""
+        """The campaign of a folder, or ValueError. policies: those that are objects, by name."""
         config = read_json(Path(folder) / "campaign.json")
         own = {**config["plan"]["policies"], **(policies or {})}
         return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])

@@ -1,7 +1,6 @@
 """The nominal env of a campaign: what of it can be drawn, and how a draw is given to it.
 
-What `reset` takes differs from run to run. Any other number of the resolved configuration stands in
-the arguments of an env, which a group of runs shares.
+What `reset` takes differs from run to run; a group of runs shares the arguments of its env.
 """
 
 import math
@@ -165,8 +164,7 @@ class Nominal:
         return good
 
     def options(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> dict[str, Any]:
-        """The options of a reset that gives n lanes these numbers, (n, size) by name. state: of the
-        env's own starts, which keep what is not drawn."""
+        """Options of a reset with these numbers, (n, size) by name, the rest as in `state`."""
         found = {n: v for n, v in values.items() if self.places[n].level == PARAMETER}
         n = len(state["quaternion"])
         if found.keys() & {"inertia", "axes"}:

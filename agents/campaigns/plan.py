@@ -66,8 +66,7 @@ class Plan:
 
 
 class Leg(NamedTuple):
-    """A group of runs as one contender flew them: their numbers and seeds; what they drew and began
-    with, (n,) each by the name of its column."""
+    """A group of runs as one contender flew them; columns: what they drew and began with, (n,)."""
 
     runs: range
     seeds: list[int]

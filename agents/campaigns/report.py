@@ -1,5 +1,4 @@
-"""What a campaign says, as data and as tables at a terminal, and whether its runs show that
-requirements on its figures are met."""
+"""What a campaign says, as data and tables, and whether its runs show requirements to be met."""
 
 import math
 from collections.abc import Iterable, Mapping

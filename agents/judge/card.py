@@ -105,8 +105,7 @@ class Card:
         }
 
     def write(self, path: Path) -> None:
-        """Write the tables, the figures as JSON and the plot beside each other, with the endings
-        .md, .json and .png. They replace what is there when all are written, or not at all."""
+        """Write the tables (.md), the figures (.json) and the plot (.png), all of them or none."""
         path.parent.mkdir(parents=True, exist_ok=True)
         content = self.as_dict()
         whole = {name: row.merits[ALL] for name, row in self.rows.items()}

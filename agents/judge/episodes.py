@@ -232,8 +232,7 @@ class Player:
         self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
-        """Act once in every lane; actions and rewards. `start` is then where an episode ended,
-        `terminated` where it did for another reason than its length."""
+        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )

@@ -129,8 +129,7 @@ def final_error(played: Episodes) -> Array:
 
 
 def overshoot(played: Episodes) -> Array:
-    """Largest attitude error [rad] after the first within the settled angle, (n,); nan if there is
-    none, 0 where the error stays within."""
+    """Largest attitude error [rad] once it was within the settled angle; 0 inside, or nan; (n,)."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
     after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)

@@ -1,7 +1,4 @@
-"""Evaluations as tables: at a terminal, in a pipe, and as Markdown.
-
-Only what prints needs rbgym[cli].
-"""
+"""Evaluations as tables: at a terminal, in a pipe, and as Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,4 @@
-"""What plays: networks as plain arrays, trained policies and the files that hold them.
-
-None of it needs a learning library, but for `sb3`, which reads models of Stable-Baselines3.
-"""
+"""What plays: networks as plain arrays, trained policies and files; no learning library."""
 
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.policies.recurrent import RecurrentNetwork

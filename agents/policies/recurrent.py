@@ -57,11 +57,8 @@ class RecurrentNetwork:
         episode_start: Any = None,
         deterministic: bool = True,
     ) -> tuple[Weights, tuple[Weights, Weights]]:
-        """Actions as of `Network.predict`, and the memory, to be handed in with what is seen next.
-
-        state: outputs and contents of the cells, each (cells, n, h). episode_start (n,): where they
-        are emptied first.
-        """
+        """Actions as of `Network.predict`, and the memory, the next `state`: outputs and contents
+        of the cells, each (cells, n, h). episode_start (n,): where they are emptied first."""
         seen = checked_observation(observation, self.width, self.quaternions)
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])

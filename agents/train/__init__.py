@@ -1,7 +1,4 @@
-"""What makes policies: Stable-Baselines3 and analytic gradients, each into a folder.
-
-Public is what is listed here; each is imported when it is first used, as it may need an extra.
-"""
+"""What makes policies, each imported when it is first used, as it may need an extra."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -105,8 +105,7 @@ def improve(
     job: run.Job,
     callbacks: Callbacks,
 ) -> dict[str, Any]:
-    """Iterate to the end, with checkpoints and looks at the validation set; what results.json is
-    to hold. callbacks: called after each iteration."""
+    """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     judges, lanes = has_test_set(job.env_id), learner.env.env

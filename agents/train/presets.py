@@ -53,11 +53,9 @@ def read(
     known: Collection[str],
     needed: Collection[str],
 ) -> dict[str, Any]:
-    """The hyperparameters of an env: the file's default ones, those of the env, `changes`.
-
-    preset: name of our file; file: YAML in place of ours, which is not asked then. Raises
-    ValueError for a file that cannot be read, a key that is not known, and one that is missing.
-    """
+    """The hyperparameters of an env: the file's default ones, those of the env, `changes`. preset:
+    name of our file; file: in place of ours. Raises ValueError for a file that cannot be read, a
+    key that is not known, and one that is missing."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
@@ -90,11 +88,8 @@ def read_file(argument: str, source: Any) -> Any:
 def of_sb3(
     algo: str, env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The hyperparameters of an algorithm of Stable-Baselines3, see `read`.
-
-    n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
-    unknown, and for a value that the constructors do not check.
-    """
+    """The hyperparameters of an algorithm of Stable-Baselines3, see `read`, n_envs 1 by default.
+    Raises ValueError also for a value that the constructors do not check."""
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)

@@ -153,11 +153,8 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
 
 @dataclass(frozen=True)
 class _Course:
-    """An environment that has been reset, its networks, and what comes out of each lane.
-
-    owner: network of each block. real: lanes that count, (lanes,). start: their observations.
-    found: as a Rollout, whose arrays are (lanes,) here.
-    """
+    """An environment that was reset, and its networks. owner: network of each block. real: lanes
+    that count. start: observations. found: what comes out of each lane, arrays (lanes,)."""
 
     env: Any
     stack: Stack

@@ -141,8 +141,7 @@ class Instant:
             yield Framing(np.array([0.0, 0.0, 0.45 * reach]), 1.4 * reach, floor=0.0)
 
     def _wall(self, axis: Array) -> Iterator[Shape]:
-        """The axis that meets the wall, from the body's surface to its end; and the wall: a plate
-        below the height at which the end of the axis is thrown back."""
+        """The axis that meets the wall, and the wall: a plate where it is thrown back."""
         body, span = self.body, self.span
         along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
@@ -185,8 +184,7 @@ class Instant:
             yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
     def wheels(self, axes: Array, speeds: Array) -> Iterator[Part]:
-        """Wheels about body axes (k, 3), outside the body where those leave it; speeds (k,):
-        against the body, as parts of the largest."""
+        """Wheels about body axes (k, 3), outside the body; speeds (k,): parts of the largest."""
         size = 0.24 * self.reach
         for axis, turn in zip(axes, self.trail.turned(_SHOWN * speeds), strict=True):
             outwards = self.body.rotation @ axis

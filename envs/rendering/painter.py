@@ -38,10 +38,7 @@ def load_pygame() -> Any:
 
 
 class Canvas:
-    """Where polygons, lines and words of one picture are drawn; no display is needed.
-
-    size: (width, height) of the picture [pixels]; all lengths below are in these.
-    """
+    """Where one picture, (width, height) [pixels], is drawn, all lengths in these; no display."""
 
     def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
         self.pygame = load_pygame()
@@ -333,8 +330,7 @@ class Viewer:
         self._clock.tick(rate)
 
     def forget(self, lanes: list[int]) -> None:
-        """Drop the trails of lanes that were reset: the same seed may begin otherwise, or be drawn
-        first at a later time, which a trail by itself would take for the same episode."""
+        """Drop the trails of lanes that were reset, which may look like the same episode."""
         for lane in lanes:
             self.trails.pop(lane, None)
 

@@ -1,7 +1,6 @@
 """A scene: what is to be drawn of one body at one instant, as plain data.
 
-Pure NumPy. Everything is in world axes and metres, z up, unless said otherwise; a painter needs
-nothing else. Quaternions (w, x, y, z) map body to world.
+Everything is in world axes and metres, z up. Quaternions (w, x, y, z) map body to world.
 """
 
 import functools
@@ -186,10 +185,8 @@ class Scene:
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:
-    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`.
-
-    The square root lets small vectors be seen beside large ones; size and limit in one unit.
-    """
+    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`; the root
+    lets small vectors be seen beside large ones."""
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 

@@ -1,7 +1,4 @@
-"""Solids to be drawn: closed surfaces of triangles, and the one that a body is made of.
-
-Pure NumPy. Lengths in metres; the faces are counterclockwise seen from outside.
-"""
+"""Solids to be drawn: closed surfaces of triangles [m], counterclockwise seen from outside."""
 
 import functools
 import math
@@ -35,10 +32,8 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A closed surface of triangles, whose arrays are not to be written to.
-
-    vertices: (n, 3) [m]. faces: (m, 3), indices of vertices. colors: (m, 3) uint8, of each face.
-    """
+    """A closed surface of triangles, read-only. vertices: (n, 3) [m]. faces: (m, 3), indices of
+    vertices. colors: (m, 3) uint8, of each face."""
 
     vertices: Array
     faces: NDArray[np.int64]

@@ -36,10 +36,8 @@ CHECKS = tuple(field.name for field in fields(Limits))
 
 
 class Verdict(NamedTuple):
-    """One check: what was measured, what is allowed, and in words what was seen.
-
-    passed: None where it was not measured or is not judged.
-    """
+    """One check: what was measured, what is allowed, and in words what was seen. passed: None
+    where it was not measured or is not judged."""
 
     check: str
     measured: float | None

@@ -1,7 +1,6 @@
 """The derivatives of an integrator's steps, measured against differences of the steps themselves.
 
-Inputs and outputs are counted in their own sizes, so that the largest derivative is about one: a
-radian, the rates of the start, the torque that is held, each principal moment, mgl.
+Inputs and outputs are counted in their own sizes: the largest derivative is about one.
 """
 
 from collections.abc import Mapping

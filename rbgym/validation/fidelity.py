@@ -1,7 +1,4 @@
-"""How faithful a motion is: drift of its invariants, order of convergence, symmetries.
-
-Each is measured here once, for the catalogue of integrators and for anybody's simulator.
-"""
+"""How faithful a motion is: drift of its invariants, order of convergence, symmetries."""
 
 import math
 from collections.abc import Sequence
@@ -52,10 +49,8 @@ class Motion:
         return self.quaternion[-1], self.angular_velocity[-1]
 
     def errors(self) -> dict[str, Array]:
-        """Errors (n+1,) of energy and momentum, relative, and of |q|.
-
-        To the start; with an axis, to the largest kinetic energy and momentum of the motion.
-        """
+        """Errors (n+1,) of |q|, energy and momentum: relative to the start or, with an axis, to the
+        largest kinetic energy and momentum of the motion."""
         E, L = self.energy, self.angular_momentum
         with np.errstate(all="ignore"):
             if self.axis is None:

@@ -1,7 +1,4 @@
-"""What the papers claim, measured: each claim by its name, with the figure that decided.
-
-A claim that does not reproduce says so, with its figure; it breaks no promise of the catalogue.
-"""
+"""What the papers claim, measured; what does not reproduce breaks no promise of the catalogue."""
 
 import math
 from collections.abc import Callable, Sequence

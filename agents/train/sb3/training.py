@@ -229,8 +229,7 @@ class BetweenRollouts(BaseCallback):
 
 
 def told_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """What is kept in a model, and so in its checkpoints: seconds of training and of judging, those
-    before an interruption included, and judgements."""
+    """What a model, and so its checkpoints, keeps: seconds, also of judging, and judgements."""
     nothing: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
     return vars(model).setdefault("told", nothing)
 
