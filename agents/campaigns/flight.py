@@ -102,32 +102,25 @@ def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None =
     """Every lane to the end of its run. see: called at each instant, with the lanes in flight."""
     env, n = player.env.unwrapped, player.env.num_envs
     names = figures_of(player.env, isinstance(player.policy, Estimating))
-    running, lengths = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
-    ended, seen = np.full(n, "", dtype="<U18"), defaultdict[str, list[Array]](list)
+    lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
+    seen = defaultdict[str, list[Array]](list)
 
-    def keep(**values: Any) -> None:
-        for name, value in values.items():
-            rows = np.asarray(value, dtype=np.float64).reshape(n, -1)
-            seen[name].append(np.where(running[:, np.newaxis], rows, np.nan))
-        if see is not None and "angle" in values:
-            see(len(seen["angle"]) - 1, running)
+    def look() -> None:
+        player.keep(seen, **_state(player))
+        if see is not None:
+            see(len(seen["angle"]) - 1, player.running)
 
-    keep(**_state(player))
-    while running.any():
-        observation = player.observation
-        actions, _ = player.step()
-        keep(command=actions, torque=player.info["applied_torque"])
+    look()
+    for observation, actions, _ in player.first_episodes():
+        player.keep(seen, command=actions, torque=player.info["applied_torque"])
         if "ake_deg" in names:
-            keep(shown=_shown(player, observation))
+            player.keep(seen, shown=_shown(player, observation))
         if "violations" in names:
-            keep(cost=player.info["cost"])
-        lengths += running
-        keep(**_state(player))
-        done = player.start & running
+            player.keep(seen, cost=player.info["cost"][:, np.newaxis])
+        lengths += player.running
+        look()
+        done = player.start & player.running
         ended[done] = _reasons(player)[done]
-        running &= ~player.start
-        if player.start.any() and running.any():
-            player.observation, _ = player.env.reset(options={"reset_mask": player.start.copy()})
     return Flight(
         {name: np.stack(values) for name, values in seen.items()}, lengths, ended, names,
         isinstance(env.goal, Target), float(env.dt), float(env.dt * (env.task.settled_steps - 1)),
@@ -139,9 +132,9 @@ def _state(player: Player) -> dict[str, Array]:
     names = "quaternion", "target_quaternion", "angular_velocity", "wheel_momentum"
     return {name: state[name] for name in names if name in state} | {
         "relative": multiply(conjugate(state["target_quaternion"]), state["quaternion"]),
-        "angle": info["attitude_error"],
-        "rate_error": info["rate_error"],
-        "reached": info["is_success"],
+        "angle": info["attitude_error"][:, np.newaxis],
+        "rate_error": info["rate_error"][:, np.newaxis],
+        "reached": info["is_success"][:, np.newaxis],
     }
 
 

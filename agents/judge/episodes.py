@@ -1,7 +1,7 @@
 """Who is judged, and the episodes that they play from the fixed start states of a task."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,6 +229,7 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
+        self.running = self.start  # lanes in their first one
         self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
@@ -240,49 +241,58 @@ class Player:
         self.start, self.terminated = terminated | truncated, terminated
         return actions, rewards
 
+    def first_episodes(self) -> Iterator[tuple[Any, Any, Any]]:
+        """What was observed, done and earned, step by step until each lane's first episode ends."""
+        while self.running.any():
+            observation = self.observation
+            yield observation, *self.step()
+            self.running = self.running & ~self.start
+            if self.start.any() and self.running.any():
+                self.observation, _ = self.env.reset(options={"reset_mask": self.start.copy()})
+
+    def keep(self, histories: Mapping[str, list[Array]], **values: Any) -> None:
+        """Add values of all lanes to histories, nan where the first episode has ended."""
+        for name, value in values.items():
+            rows = np.asarray(value, dtype=np.float64)
+            mask = self.running.reshape(-1, *(1,) * (rows.ndim - 1))
+            histories[name].append(np.where(mask, rows, np.nan))
+
 
 def _first_episodes(player: Player, start: Starts) -> Episodes:
     """The first episode of each lane of a vector env in DISABLED mode."""
     env, n = player.env.unwrapped, len(start.seeds)
-    running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    returns, costs, lengths = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
+    success, lengths = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    returns, costs = np.zeros(n), np.zeros(n)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
     with_target = shows_target(player.env)
     wheels = env.actuator.rotors
 
-    def speeds() -> Array:
-        if wheels is None:
-            return np.empty((n, 0))
-        state = env.state
-        along = state["angular_velocity"] @ wheels.matrix
-        return np.asarray(state["wheel_momentum"] / wheels.inertia - along)
-
     def record(actions: Any, torque: Any) -> None:
-        seen, info = player.observation, player.info
+        seen, info, speed = player.observation, player.info, np.empty((n, 0))
         seen = relative(seen) if isinstance(seen, dict) else seen
-        attitude = seen[:, :4] if with_target else np.full((n, 4), np.nan)
-        found = (
-            *(info["attitude_error"], info["rate_error"], torque, actions, speeds()),
-            *(attitude, info["is_success"]),
+        if wheels is not None:
+            state = env.state
+            along = state["angular_velocity"] @ wheels.matrix
+            speed = state["wheel_momentum"] / wheels.inertia - along
+        player.keep(
+            histories,
+            attitude_error=info["attitude_error"],
+            rate_error=info["rate_error"],
+            torque=torque,
+            actions=actions,
+            wheel_speed=speed,
+            relative=seen[:, :4] if with_target else np.full((n, 4), np.nan),
+            reached=info["is_success"],
         )
-        for name, values in zip(_HISTORIES, found, strict=True):
-            values = np.asarray(values, dtype=np.float64)
-            mask = running.reshape(-1, *(1,) * (values.ndim - 1))
-            histories[name].append(np.where(mask, values, np.nan))
 
     record(np.full((n, env.single_action_space.shape[0]), np.nan), np.full((n, 3), np.nan))
-    while running.any():
-        actions, rewards = player.step()
+    for _, actions, rewards in player.first_episodes():
+        running, info = player.running, player.info
         returns[running] += rewards[running]
-        costs[running] += player.info["cost"][running] if "cost" in player.info else np.nan
-        lengths[running] += 1
-        record(actions, player.info["applied_torque"])
-        done = player.start
-        if (ended := done & running).any():
-            success[ended] = np.asarray(player.info["is_success"])[ended]
-            running &= ~done
-        if done.any() and running.any():
-            player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
+        costs[running] += info["cost"][running] if "cost" in info else np.nan
+        lengths += running
+        record(actions, info["applied_torque"])
+        success |= running & player.start & info["is_success"]
     found: Any = {name: np.stack(values) for name, values in histories.items()}
     return Episodes(
         seeds=np.array(start.seeds),

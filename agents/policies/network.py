@@ -20,6 +20,7 @@ from rbgym.rows import LANES
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]
 Arrays = dict[str, NDArray[Any]]
+QUATERNIONS = "quaternions must be first columns"
 # Columns of four numbers that envs show in the canonical sign.
 _CANONICAL = frozenset(
     {"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal", "desired_goal"}
@@ -55,12 +56,8 @@ class Normalizer:
         for name in ("clip", "epsilon"):
             if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        own = self.repeats
-        if not isinstance(own, list | tuple) or not all(
-            isinstance(k, int) and 0 <= k < self.width for k in own
-        ):
-            raise ValueError(f"repeats must be columns from 0 to {self.width - 1}, got {own!r}")
-        object.__setattr__(self, "repeats", tuple(own))
+        own = checked_columns("repeats must be columns", self.repeats, self.width - 1)
+        object.__setattr__(self, "repeats", own)
 
     def __repr__(self) -> str:
         return f"Normalizer({len(self.mean)} inputs, clip={self.clip}, epsilon={self.epsilon})"
@@ -140,7 +137,7 @@ class Network:
             raise ValueError(
                 f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
             )
-        own = checked_quaternions(self.quaternions, self.width)
+        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
 
     @classmethod
@@ -304,16 +301,12 @@ def quaternions_of(env: Any) -> tuple[int, ...]:
     return tuple(one.first for one in columns if one.name in _CANONICAL and one.size == 4)
 
 
-def checked_quaternions(quaternions: Any, width: int) -> tuple[int, ...]:
-    """The first columns as a tuple; ValueError where four columns from there on are not read."""
-    within = isinstance(quaternions, list | tuple) and all(
-        isinstance(k, int) and 0 <= k <= width - 4 for k in quaternions
-    )
-    if not within:
-        raise ValueError(
-            f"quaternions must be first columns from 0 to {width - 4}, got {quaternions!r}"
-        )
-    return tuple(quaternions)
+def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
+    """Columns as a tuple; ValueError, with the rule, unless each is from 0 to the last."""
+    listed = isinstance(given, list | tuple)
+    if not listed or not all(isinstance(k, int) and 0 <= k <= last for k in given):
+        raise ValueError(f"{rule} from 0 to {last}, got {given!r}")
+    return tuple(given)
 
 
 def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.network import (
+    QUATERNIONS,
     Arrays,
     Network,
     Normalizer,
+    checked_columns,
     checked_observation,
-    checked_quaternions,
     frozen,
 )
 
@@ -37,7 +38,7 @@ class RecurrentNetwork:
     quaternions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        own = checked_quaternions(self.quaternions, self.width)
+        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
 
     def __repr__(self) -> str:

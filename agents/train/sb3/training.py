@@ -5,7 +5,7 @@ import pickle
 import random
 import time
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -96,18 +96,14 @@ def learn(
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
-                beside = BetweenRollouts(
-                    config, folder.checkpoint, every, show, job.report,
-                    lambda: run.put_policy(folder, config, *policy_of(model)),
-                )  # fmt: skip
+                beside = BetweenRollouts(job, folder, config, every, show)
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
-    normalizer = model.get_vec_normalize_env()
-    if normalizer is not None:
+    if (normalizer := model.get_vec_normalize_env()) is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     return run.finish(folder, config, *policy_of(model), start)
@@ -168,21 +164,14 @@ class BetweenRollouts(BaseCallback):
 
     Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
     Draws from no generator that the training uses. every: env steps between two checkpoints, and
-    between two looks at the test set, 0 for none. put_policy: called after each look.
+    between two looks at the test set, 0 for none.
     """
 
     def __init__(
-        self,
-        config: dict[str, Any],
-        checkpoint: Path,
-        every: tuple[int, int],
-        count: Counter,
-        report: Callable[[str], None],
-        put_policy: Callable[[], None],
+        self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
     ) -> None:
         super().__init__()
-        self.put_policy = put_policy
-        self.config, self.checkpoint, self.count, self.report = config, checkpoint, count, report
+        self.job, self.folder, self.config, self.show = job, folder, config, show
         self.checkpoint_every, self.judge_every = every
 
     def _on_training_start(self) -> None:
@@ -199,7 +188,7 @@ class BetweenRollouts(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        self.count(self.num_timesteps, self.config["timesteps"], last_mean_return(self.model))
+        self.show(self.num_timesteps, self.config["timesteps"], last_mean_return(self.model))
 
     def _on_training_end(self) -> None:
         self._judge_after(1)
@@ -208,7 +197,7 @@ class BetweenRollouts(BaseCallback):
 
     def _save(self) -> None:
         self.told["wall_time"] = time.perf_counter() - self.started
-        save_checkpoint(self.checkpoint, self.model)
+        save_checkpoint(self.folder.checkpoint, self.model)
         self.saved = self.num_timesteps
 
     def _judge_after(self, steps: int) -> None:
@@ -222,10 +211,10 @@ class BetweenRollouts(BaseCallback):
         before.append(run.judged(policy, self.config, self.num_timesteps, seconds))
         self.told["judging_time"] += time.perf_counter() - start
         steps = self.config["timesteps"]
-        self.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
+        self.job.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
-        self.put_policy()
+        run.put_policy(self.folder, self.config, *policy_of(self.model))
 
 
 def told_of(model: BaseAlgorithm) -> dict[str, Any]:
