@@ -6,11 +6,10 @@ quaternions scalar first and body to world, rates in body axes, momentum in worl
 """
 
 from rbgym.testing.env_subject import EnvSubject
-from rbgym.testing.limits import CHECKS, Limits, Verdict
 from rbgym.testing.step_subject import StepSubject, external_errors, integrator_step, measure_order
 from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
 from rbgym.validation.external import EXTERNAL
-from rbgym.validation.fidelity import Drift, Order
+from rbgym.validation.fidelity import CHECKS, Drift, Limits, Order, Verdict
 
 __all__ = [
     "CHECKS",

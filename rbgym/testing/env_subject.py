@@ -16,8 +16,7 @@ from rbgym.arguments import count, unit
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.testing.limits import Limits
-from rbgym.validation.fidelity import Motion, State, Subject, difference, free_motion
+from rbgym.validation.fidelity import Limits, Motion, State, Subject, difference, free_motion
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)

@@ -12,10 +12,10 @@ from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
-from rbgym.testing.limits import Limits
 from rbgym.trajectory import simulate
 from rbgym.validation.external import EXTERNAL
 from rbgym.validation.fidelity import (
+    Limits,
     Motion,
     Order,
     State,

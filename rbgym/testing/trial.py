@@ -6,13 +6,16 @@ from typing import Any, TypeAlias
 
 from rbgym.arguments import hint
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
-from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
 from rbgym.testing.step_subject import Step, StepSubject
 from rbgym.validation.fidelity import (
+    CHECKS,
     INVARIANTS,
     Drift,
+    Limits,
     Order,
+    Verdict,
     equivariance,
+    judge,
     time_reversal,
     worst_drifts,
 )

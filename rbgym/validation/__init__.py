@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from rbgym import integrators
 from rbgym.arguments import count
 from rbgym.validation.cases import Claim, applicable
-from rbgym.validation.declarations import ENDURANCE, declared, endurance
-from rbgym.validation.derivatives import jacobian_claims
+from rbgym.validation.declarations import ENDURANCE, declared, endurance, jacobian_claims
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS, Measure
 

@@ -1,4 +1,5 @@
-"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry.
+"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry;
+and the derivatives of its steps, against differences of the steps themselves.
 
 What is declared conserved must stay, what is not must be seen to drift; the spin, of a body with
 two equal moments. Both are judged with the projection of the energy off, which could hide a false
@@ -7,19 +8,29 @@ a record's `conserves` counts as one in which nothing is declared.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rbgym import integrators
+from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
+from rbgym.identification import rotation_vector
 from rbgym.integrators import Integrator
 from rbgym.integrators.interface import SPIN
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
-from rbgym.quaternion import Array, Vector, from_matrix, to_matrix
-from rbgym.validation.cases import CASES, Case, Claim, above, below, near
+from rbgym.quaternion import (
+    Array,
+    Vector,
+    conjugate,
+    from_matrix,
+    from_rotation_vector,
+    multiply,
+    to_matrix,
+)
+from rbgym.validation.cases import CASES, Case, Claim, above, applicable, below, near
 from rbgym.validation.fidelity import (
     FLOOR,
     Motion,
@@ -55,6 +66,12 @@ TURNS = 50  # steps
 
 ENDURANCE = 10_000_000  # steps
 TREND = 1e-15  # relative, over the whole run
+
+DERIVED, FEW = 1e-11, 3  # error of a Jacobian of few steps, all sizes about one
+# A difference of the eighth order (Fornberg 1988): where it looks, and the weights there.
+_SPACING, _WEIGHTS = 5e-3, np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
+AWAY = _SPACING * np.array([1, 2, 3, 4, -1, -2, -3, -4])
+WEIGHTS = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _SPACING
 
 
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
@@ -302,3 +319,59 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
         claim(*of, "time reversal", said, back, bound),
         below(*of, "turned world", "same motion", turned, EQUIVARIANT),
     ]
+
+
+def jacobian_claims(name: str, kind: str) -> list[Claim]:
+    """The claim that a Jacobian tells what every input does to the steps."""
+    record = integrators.get(name)
+    (case,) = applicable(record, (kind,))
+    return [below(name, kind, "derivatives", "of the steps", jacobian_error(record, case), DERIVED)]
+
+
+def jacobian_error(record: Integrator, case: Case) -> float:
+    """The largest error of the Jacobian of a few steps, along everything that it can be of."""
+    sizes = _sizes(record, case)
+    ends = np.array(sizes["state"])
+    inputs = np.concatenate(list(sizes.values()))
+    n = len(inputs)
+    # One body as it is, then for each input one at each distance.
+    moved = np.concatenate([np.zeros((1, n)), np.kron(np.diag(inputs), AWAY[:, None])])
+    bodies = _displaced(record, case, sizes, moved)
+    bodies.advance(case.dt, FEW)
+    end = bodies.measure()
+    turns = rotation_vector(multiply(conjugate(end["quaternion"][:1]), end["quaternion"]))
+    off = np.concatenate([turns, end["angular_velocity"]], axis=1)
+    slopes = np.einsum("k,ckr->rc", WEIGHTS, off[1:].reshape(n, len(AWAY), 6))
+    found = _displaced(record, case, sizes, moved[:1]).jacobian(case.dt, FEW, of=tuple(sizes))
+    whole = np.concatenate([getattr(found, name)[0] for name in sizes], axis=1) * inputs
+    return float((np.abs(whole - slopes) / ends[:, None]).max())
+
+
+def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
+    """Of each input, by the names that `Batch.jacobian` has for them."""
+    rate, torque = float(np.linalg.norm(case.omega)), float(np.linalg.norm(case.torque_on(record)))
+    sizes = {"state": [1.0] * 3 + [rate] * 3}
+    if torque > 0.0:
+        sizes["torque"] = [torque] * 3
+    sizes["inertia"] = list(case.body.moments)
+    if isinstance(case.potential, HeavyTop):
+        sizes["mgl"] = [case.potential.mgl]
+    return sizes
+
+
+def _displaced(
+    record: Integrator, case: Case, sizes: Mapping[str, list[float]], moved: Array
+) -> Batch:
+    """Bodies at the start of the case, each with its inputs (n, inputs) moved."""
+    parts = np.split(moved, np.cumsum([len(size) for size in sizes.values()])[:-1], axis=1)
+    by = dict(zip(sizes, parts, strict=True))
+    bodies = [RigidBody(case.body.moments + more) for more in by["inertia"]]
+    potential = case.potential
+    if "mgl" in by:
+        potential = [HeavyTop(case.potential.mgl + more) for more in by["mgl"][:, 0]]
+    batch = Batch(bodies, record, potential, size=len(moved))
+    turned = multiply(case.quaternion, from_rotation_vector(by["state"][:, :3]))
+    batch.set_state(turned, case.omega + by["state"][:, 3:])
+    if "torque" in by:
+        batch.set_torque(case.torque + by["torque"])
+    return batch
