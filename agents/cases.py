@@ -129,12 +129,12 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env that is trained in or judged: with a `satellite`, episodes last as long
-    as that takes, unless `max_episode_steps` is among them.
+    """Arguments of an env that is trained in or judged, with the `max_episode_steps` of a
+    `satellite` where they lack it.
 
-    A slew has twice the largest half turn and what success takes besides; where the satellite is
-    slower than the task's, no less than the task's own number of seconds. Of all else that number
-    is the least; stopping a tumble and emptying wheels have as many times that as they take longer.
+    A slew has twice the largest half turn and what success takes besides; with a satellite slower
+    than the task's, the task's own seconds at least, as all else has; stopping a tumble and
+    emptying wheels have as many times that as they take longer.
     """
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:

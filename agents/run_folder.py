@@ -89,7 +89,6 @@ def length(config: dict[str, Any]) -> Any:
 
 
 def _without_length(config: dict[str, Any]) -> dict[str, Any]:
-    """What else makes two runs the same."""
     numbers = {**_hyperparameters(config), "iterations": None}
     identity = {key: config.get(key) for key in IDENTITY}
     return {**identity, "timesteps": None, "hyperparameters": numbers}
@@ -114,10 +113,9 @@ class Training:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place once it is written and on the disk.
 
-    Whatever interrupts the writing, `path` holds the old content or the new one; where it is a
-    link, what it leads to does. Several processes may write the same file: the last one stays. What
-    one that was killed had begun is removed by the next. Raises OSError, which names `path`, where
-    the disk is full, and where there is something else than a file.
+    Whatever interrupts the writing, `path`, or what it links to, holds the old content or the new
+    one. Of several processes the last one stays, and what a killed one had begun is removed by the
+    next. Raises OSError, which names `path`, for a full disk, and for something else than a file.
     """
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
@@ -160,7 +158,6 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def as_text(content: dict[str, Any]) -> str:
-    """What a JSON file of this content holds."""
     return json.dumps(content, indent=2) + "\n"
 
 

@@ -63,11 +63,9 @@ class Flight:
         mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
         def worst(values: Array) -> Array:
-            """Largest in the window."""
             return np.asarray(np.where(inside[: len(values)], values, 0.0).max(axis=0))
 
         def peak(name: str) -> Array:
-            """Largest size in the run."""
             return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))
 
         found: dict[str, Callable[[], Array]] = {

@@ -49,7 +49,6 @@ class Campaign:
 
     @property
     def figures(self) -> list[str]:
-        """Names of the figures that the task has."""
         return figures_of(self.pilot.nominal.env, self.plan.estimator)
 
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
@@ -143,7 +142,6 @@ class Campaign:
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
     def sample(self, contender: str, figure: str) -> Sample:
-        """A figure of each run."""
         own, grouped = self.columns[contender], self.pilot.spread.grouped
         return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
 

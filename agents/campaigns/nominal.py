@@ -46,7 +46,6 @@ class Place(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the single numbers."""
         return [f"{self.name}.{label}" if label else self.name for label in self.labels]
 
     @property

@@ -101,7 +101,6 @@ class Requirement:
             )
 
     def missed(self, values: Array) -> NDArray[np.bool_]:
-        """Which of the runs are beyond the limit."""
         return np.asarray(values > self.limit if self.at_most else values < self.limit)
 
     def judge(self, sample: Sample) -> Verdict:
@@ -224,7 +223,6 @@ class Report:
         return plain(found)
 
     def print(self) -> None:
-        """Write the tables to the standard output."""
         from rbgym.agents.terminal import print_table
 
         plan, first = self.campaign.plan, next(iter(self.figures))

@@ -90,7 +90,6 @@ class Spread:
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
     def _joint(self, argument: str, value: Any) -> Source:
-        """Normal numbers that vary together."""
         from scipy.stats import norm
 
         given = keys(argument, value, ("names", "mean", "matrix"))
@@ -233,7 +232,6 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
 
 
 def _blocks(spread: Mapping[str, Any]) -> list[Any]:
-    """What a spread says of numbers that vary together, block by block."""
     blocks = spread.get(_COVARIANCE, [])
     return [blocks] if isinstance(blocks, Mapping) else list(blocks)
 

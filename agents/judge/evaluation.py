@@ -18,12 +18,11 @@ class Evaluation:
 
     success_interval: Wilson's 95 % interval of the success rate. by_category: success rate in each
     of the task's categories. length: mean [steps]. violating: share of the episodes that violate a
-    constraint at least once, None without any. unwound: successes that came to the target by
-    the long way round. Of the rest the medians, None where there is nothing to tell:
-    final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
-    torque_variation [N m]; wheel_turns: revolutions of a wheel, by which it wears; eigenaxis_share:
-    settling time over the least time of a turn about the eigenaxis, of starts at rest. played: the
-    episodes themselves.
+    constraint at least once, None without any. unwound: successes by the long way round. Of the
+    rest the medians, None where there is nothing to tell: final_error, overshoot: attitude [deg];
+    settling_time [s], over the successes; effort [N m s]; torque_variation [N m]; wheel_turns:
+    revolutions of a wheel; eigenaxis_share: settling time over the least time of a turn about the
+    eigenaxis, of starts at rest. played: the episodes themselves.
     """
 
     episodes: int
@@ -75,7 +74,6 @@ def evaluate(
 
 
 def summary(played: Episodes) -> Evaluation:
-    """The figures of merit of these episodes."""
     success = played.success
     n, successes = len(success), int(success.sum())
     times, long_way = settling(played), unwound(played)

@@ -143,7 +143,6 @@ def print_card(card: Mapping[str, Any]) -> None:
 
 
 def page(card: Mapping[str, Any]) -> str:
-    """`markdown` under the title."""
     return f"# {title(card)}\n\n{markdown(card)}"
 
 

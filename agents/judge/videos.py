@@ -105,7 +105,6 @@ class _Play:
         return bool(self.scene.caption.success)
 
     def go_on(self, until: float) -> None:
-        """Step to an instant [s], or to the end of the episode."""
         while not self.over and self.taken * self.dt < until - 1e-9:
             self.player.step()
             self.taken += 1

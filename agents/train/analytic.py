@@ -1,9 +1,8 @@
 """Training by the gradient of the reward itself, through the derivatives of the physics.
 
-The policy acts in many lanes for a short horizon; what it earned there, and what a second network
-expects beyond, is a function of its weights whose gradient PyTorch and the steps' own derivatives
-give. The second network, the critic, learns that expectation by TD(lambda), and is asked by way of
-a copy that follows it slowly.
+The policy acts in many lanes for a short horizon; what it earned there, and what a critic expects
+beyond, has a gradient by PyTorch and the steps' own derivatives. The critic learns by TD(lambda),
+and is asked by way of a copy that follows it slowly.
 
 Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
 Conf. Learning Representations (SHAC).
@@ -183,7 +182,6 @@ class Learner:
 
     @property
     def steps(self) -> int:
-        """Steps of the env so far."""
         return self.before + self.iteration * self.steps_each
 
     @property

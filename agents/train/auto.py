@@ -133,7 +133,6 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
 def recipe(
     env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The hyperparameters of a task, see `presets.read`."""
     return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
 
 

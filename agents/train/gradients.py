@@ -57,16 +57,14 @@ class DifferentiableEnv:
         stepped = env.step(policy(observation))
         stepped.reward.sum().backward()
 
-    The state itself is in the env; what carries its gradient from step to step is an error of it,
-    always zero, see `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient. A lane whose
-    episode has ended passes none on: reset it, or let the env do so (NEXT_STEP, its default mode).
-    ended, terminated: which of them did in the last step, (n,) bool.
-    Observations, rewards and derivatives are of the actions' type, computed in float64.
+    What carries the gradient of the state from step to step is an error of it, always zero, see
+    `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient, and so does the end of an episode,
+    be it that a step cannot be solved: reset the lane, or let the env do so (NEXT_STEP, its default
+    mode). ended, terminated: which lanes did in the last step, (n,) bool. Observations, rewards and
+    derivatives are of the actions' type, computed in float64.
 
     Raises ValueError where a part of the env has no derivative, see
-    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP, in which what is shown at
-    an episode's end is of the next one. Where a step cannot be solved the episode ends, and passes
-    no gradient on.
+    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP.
     """
 
     def __init__(self, env: Any) -> None:

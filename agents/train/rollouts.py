@@ -1,9 +1,8 @@
 """First episodes of many lanes under networks, without a Python step of the environment.
 
 The kernels of the environment and that of the network are called in turn on a range of bodies that
-fits in the processor's cache, until all of its episodes are over; then the next range. Nothing of
-the environment is written a second time, and episodes agree to the last bit with those of the
-vector environment driven by `Network.predict`.
+fits in the processor's cache, until all of its episodes are over; then the next range. Episodes
+agree to the last bit with those of the vector environment driven by `Network.predict`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -185,7 +184,6 @@ class _Range:
         self.rewards, self.ends = numbers[0, :n], flags[:2, :n]
 
     def step(self) -> None:
-        """One control period of all lanes."""
         seen = joined(self.split(self.observations)) if self.split else self.observations
         self.course.stack.act(self.owner, seen, self.actions)
         if not np.isfinite(self.actions).all():

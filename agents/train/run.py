@@ -124,7 +124,6 @@ def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 
 def said(worth: Mapping[str, float]) -> str:
-    """Success and return in words."""
     rate, mean = 100 * worth["success_rate"], worth["mean_return"]
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
@@ -272,7 +271,6 @@ def load_policy(folder: RunFolder) -> TrainedPolicy:
 
 
 def _versions() -> dict[str, str]:
-    """Of Python and of the packages that decide on a result."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

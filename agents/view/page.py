@@ -1,7 +1,6 @@
 """The page: what a browser shows of a simulation, and the thread that keeps it moving.
 
-All who look share one simulation: what one of them chooses, all see. One thread owns it; controls
-only put what they want into a queue.
+All who look share one simulation, which one thread owns; controls put wishes into a queue.
 """
 
 import logging
@@ -56,7 +55,6 @@ class Page:
         server.on_client_connect(self._welcome)
 
     def stop(self) -> None:
-        """End `run` soon."""
         self._stopped = True
         self._pressed.put("stop")
 

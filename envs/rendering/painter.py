@@ -57,7 +57,6 @@ class Canvas:
         )
 
     def clear(self) -> None:
-        """Nothing but the background."""
         self._fine.blit(self._ground, (0, 0))
 
     def polygons(self, corners: Sequence[Array] | Array, fills: ArrayLike) -> None:
@@ -67,7 +66,6 @@ class Canvas:
             self.pygame.draw.polygon(self._fine, color, (_FINE * points).tolist())
 
     def lines(self, segments: Array, color: Color, width: float) -> None:
-        """Straight lines (n, 2, 2)."""
         thick = max(round(_FINE * width), 1)
         for start, end in (_FINE * segments).tolist():
             self.pygame.draw.line(self._fine, color, start, end, thick)
@@ -152,7 +150,6 @@ class Painter:
         return self.canvas.frame()
 
     def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
-        """A plate, with the shadow of the mast on it."""
         solid = camera.side_of(part)
         self.canvas.polygons(solid.corners, colors.WALL)
         self.canvas.lines(solid.edges, colors.FAINT, self.unit)
@@ -242,7 +239,6 @@ class Painter:
 
 
 def lines_of(caption: Caption) -> Iterator[str]:
-    """The small print of a caption."""
     yield " · ".join(filter(None, (caption.integrator, f"t = {caption.time:.2f} s")))
     off = []
     if caption.attitude_error is not None:
@@ -255,7 +251,6 @@ def lines_of(caption: Caption) -> Iterator[str]:
 
 
 def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
-    """The legend of a scene."""
     for vector in scene.vectors:
         # What is nothing beside the limit is called nothing.
         size = vector.size if vector.size > 1e-6 * vector.limit else 0.0

@@ -40,7 +40,6 @@ class Part:
 
     @functools.cached_property
     def rotation(self) -> Array:
-        """The rotation matrix (3, 3) of the quaternion."""
         return to_matrix(self.quaternion)
 
     @functools.cached_property
@@ -133,11 +132,10 @@ Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
 class Scene:
     """All that is to be drawn.
 
-    body: the solid. goal: the attitude (and place, and size) to be reached, as a ghost of the body;
-    None where the goal is no such thing. parts: wheels, pivot, station, wall. vectors: angular
-    velocity, momentum, torque, force and field. curves: the trace of the body's z axis (of a flyer,
-    of its centre), the path of the angular velocity in the body, goals and bounds of directions,
-    the mast of a body with a wall.
+    goal: the attitude (and place, and size) to be reached, as a ghost of the body, or None. parts:
+    wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and field.
+    curves: the trace of the body's z axis (of a flyer, of its centre), the path of the angular
+    velocity in the body, goals and bounds of directions, the mast of a body with a wall.
     """
 
     body: Part

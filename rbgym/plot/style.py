@@ -77,7 +77,6 @@ def line(number: int) -> dict[str, Any]:
 
 
 def marked(number: int) -> dict[str, Any]:
-    """As `line`, with a marker."""
     return line(number) | {"marker": MARKERS[number % len(MARKERS)]}
 
 

@@ -32,10 +32,9 @@ _PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 class EnvSubject(Subject):
     """An environment, single or vector, and how its physics is seen.
 
-    env: the environment, left open; or a function without arguments that makes one, closed after
-    each run. steps: of the run; an episode that ends is followed by the next. seed, options: of
-    the first reset; options also of the following ones. action: one that exerts no torque, default
-    zeros of a Box.
+    env: the environment, left open; or a function that makes one, closed after each run. steps: of
+    the run, over as many episodes as it takes. seed, options: of the first reset; options also of
+    the following ones. action: one that exerts no torque, default zeros of a Box.
 
     Environments in rbgym's manner, with `env.unwrapped.state` (quaternion, angular_velocity) and
     `env.unwrapped.invariants()` (energy, angular_momentum), need no more. For others:

@@ -79,14 +79,12 @@ class StepSubject(Subject):
 
     @property
     def title(self) -> str:
-        """What reports call it if nobody gives it a name."""
         return getattr(self.step, "__name__", type(self.step).__name__)
 
     def start(self) -> State:
         return np.array(self.quaternion), np.array(self.angular_velocity)
 
     def motions(self) -> list[Motion]:
-        """The run that invariants are judged on."""
         return self.motions_from(self.start(), self.steps)
 
     def motions_from(self, state: State, steps: int, dt: float | None = None) -> list[Motion]:

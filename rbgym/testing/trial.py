@@ -105,10 +105,9 @@ def assert_torque_free_invariants(
     """Raise AssertionError unless energy, world angular momentum and |q| keep to their tolerances.
 
     subject, options: see `measure`. Energy and momentum (the vector) are relative to the start;
-    an environment is played with zero actions, and each of its episodes is judged by itself. With
-    a potential the invariants are total energy and vertical momentum, relative to the largest
-    kinetic energy and momentum of the episode. The report says which broke, by how much, at which
-    step, and how the error grows.
+    an environment is played with zero actions, each episode judged by itself. With a potential the
+    invariants are total energy and vertical momentum, relative to the largest kinetic energy and
+    momentum of the episode. The report says which broke, by how much, where, and how it grows.
 
     Raises ValueError for bad arguments.
     """

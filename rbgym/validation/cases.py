@@ -1,8 +1,7 @@
 """The motions on which integrators are measured, one for each kind of potential and the papers',
 and what is claimed of an integrator in one of them.
 
-The bodies and starts of CASES are generic: a symmetric top, or a principal axis, would conserve
-things by luck. PAPERS has the papers' own data.
+Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck.
 """
 
 import math
@@ -21,9 +20,8 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 class Claim(NamedTuple):
     """What is declared of an integrator in a case, and what was measured.
 
-    case: the potential of a generic case, or a paper's case. bound: the limit that decided: an
-    upper one for what is declared conserved, a lower one for what is not, the allowed distance
-    from the declared order for an order.
+    case: the potential of a generic case, or a paper's case. bound: the limit that decided, an
+    upper one for what is conserved, a lower one for what is not; of an order, the distance allowed.
     """
 
     integrator: str

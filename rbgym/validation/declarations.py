@@ -3,8 +3,7 @@ and the derivatives of its steps, against differences of the steps themselves.
 
 What is declared conserved must stay, what is not must be seen to drift; the spin, of a body with
 two equal moments. Both are judged with the projection of the energy off, which could hide a false
-declaration; what is declared is judged once more as delivered, with it on. A potential missing from
-a record's `conserves` counts as one in which nothing is declared.
+declaration; what is declared, once more as delivered, with it on.
 """
 
 import math
@@ -75,7 +74,6 @@ WEIGHTS = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _SPACING
 
 
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
-    """What the catalogue declares of one integrator, measured in one case."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
 
 

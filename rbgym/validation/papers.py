@@ -129,8 +129,6 @@ PAPER_CLAIMS: list[Paper] = []
 
 
 def claimed(name: str, source: str) -> Callable[[Measure], Measure]:
-    """Add what is decorated to the claims."""
-
     def add(measure: Measure) -> Measure:
         PAPER_CLAIMS.append(Paper(name, source, measure))
         return measure

@@ -1,8 +1,7 @@
 """A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
 
-SB3 resets a finished lane within the step that ends it, and looks for the last observation of the
-episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched form, which is
-translated here. Below, n is the number of lanes.
+SB3 resets a finished lane within the step that ends it, with the last observation in its info: as
+Gymnasium's SAME_STEP mode does in batched form. Below, n is the number of lanes.
 """
 
 import inspect
@@ -141,7 +140,6 @@ class VectorEnvAdapter(VecEnv):
         return self._of_each(method_name, method(*args, **kwargs), indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """Tell that no lane has a wrapper of its own."""
         return [False] * self._count(indices)
 
     def _owner(self, name: str) -> Any:

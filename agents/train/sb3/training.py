@@ -243,11 +243,10 @@ def last_mean_return(model: Any) -> float | None:
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
     """Write all that a training depends on between two rollouts, whole or not at all.
 
-    The file is a zip of the model as SB3 saves it (weights, optimizer, step count, last
-    observations), and of a pickle: the vector env with its running episodes and the statistics of
-    its normaliser, the random generators, the memory of a recurrent policy and the replay buffer of
-    an off-policy one. A training restored from it goes on as if it had never stopped. It holds
-    pickles: load your own only.
+    The file is a zip of the model as SB3 saves it, and of a pickle: the vector env with its running
+    episodes and the statistics of its normaliser, the random generators, the memory of a recurrent
+    policy and the replay buffer of an off-policy one. A training restored from it goes on as if it
+    had never stopped. It holds pickles: load your own only.
     """
     buffer = io.BytesIO()
     model.save(buffer)
