@@ -19,8 +19,7 @@ from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
 from rbgym.agents.policies.modules import plain, plain_layers, require_unit_box
-from rbgym.agents.policies.network import Network, Normalizer
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.envs.arguments import named
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.envs.arguments import named
 
