@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.agents.campaigns.folder import Campaign
-from rbgym.agents.campaigns.plan import Plan
+from rbgym.agents.campaigns.plan import FIGURES, Plan
 from rbgym.agents.campaigns.replay import Replay
 from rbgym.agents.campaigns.report import Report, Requirement, contributions
 

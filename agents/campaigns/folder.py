@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rbgym
-from rbgym.agents.campaigns.flight import SUCCESS, figures_of
-from rbgym.agents.campaigns.plan import Leg, Pilot, Plan
+from rbgym.agents.campaigns.plan import SUCCESS, Leg, Pilot, Plan, figures_of
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.arguments import count

@@ -115,7 +115,7 @@ class _Film:
         self.timing, self.frames = Timing.of(setup.dt, int(setup.limit)), list[Any]()
 
     def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
-        """What takes them, as `flight.fly` calls it."""
+        """What takes them, as `plan.fly` calls it."""
         from rbgym.envs.rendering import scene_of
 
         def see(instant: int, running: NDArray[np.bool_]) -> None:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.campaigns.flight import SUCCESS
 from rbgym.agents.campaigns.folder import Campaign
+from rbgym.agents.campaigns.plan import SUCCESS
 from rbgym.agents.campaigns.statistics import (
     Effect,
     Sample,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binom, rankdata, ttest_1samp
 
-from rbgym.agents.campaigns.flight import FIGURES
+from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
 from rbgym.quaternion import Array
 
