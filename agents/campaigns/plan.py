@@ -1,5 +1,4 @@
-"""What a campaign flies, as plain data; the pilot that flies groups of its runs; and the figures of
-each."""
+"""What a campaign flies, as plain data; the pilot of groups of its runs; the figures of each."""
 
 import json
 import zlib
@@ -92,8 +91,8 @@ class Flight:
 
     histories: (instants, n, size) by name, nan after the end: relative (attitude from target, w x y
     z), angle and rate_error to the goal [rad, rad/s], reached, and of the state quaternion,
-    target_quaternion, angular_velocity, perhaps wheel_momentum; of each control period, and so one
-    fewer, command, torque, cost and shown, what attitude relative to the target the policy went by.
+    target_quaternion, angular_velocity, perhaps wheel_momentum; of each control period, one fewer,
+    command, torque, cost and shown, the attitude relative to the target that the policy went by.
     lengths (n,): control periods flown. ended (n,): why; "success" where it was one.
     """
 

@@ -22,9 +22,8 @@ _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws: numbers of places, each with its place in there. quantiles:
-    of uniform numbers (n, size) the drawn ones. nominal: what a budget puts in their place, (size,)
-    or None where the env draws it."""
+    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones.
+    nominal: what a budget puts in their place, (size,), or None where the env draws it."""
 
     name: str
     numbers: list[tuple[Place, int]]
@@ -41,8 +40,7 @@ class Spread:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
     draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
 
-    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter:
-    they depend neither on other runs nor on other sources.
+    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
     """
 
     def __init__(

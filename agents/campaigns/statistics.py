@@ -42,9 +42,8 @@ class Sample(NamedTuple):
         return min(max(share * (1.0 - share) / variance, count), n)
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
-        """The smallest value below or at which a share p of the runs lies, and the two values
-        between which it is with this confidence: order statistics (David & Nagaraja 2003, 7.1),
-        infinite where there are too few runs."""
+        """The least value that a share p of the runs does not exceed, and its interval: order
+        statistics (David & Nagaraja 2003, 7.1), infinite where there are too few runs."""
         values, n, tail = np.sort(self.values), len(self.values), 0.5 * (1.0 - confidence)
         value = float(values[max(math.ceil(p * n - 1e-9), 1) - 1])
         m = round(self.effective((self.values <= value).astype(np.float64)))

@@ -63,9 +63,8 @@ def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> In
 
 
 def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[str, Interval]:
-    """How much more of each of `merits` some runs have than others, from the same starts: of the
-    return the difference of interquartile means, else of means; and "improvement", the probability
-    that the return of one is the larger, less a half."""
+    """How much more of each of `merits` some runs have than others: interquartile means of the
+    return, else means; and "improvement", the probability of a larger return, less a half."""
     ours, theirs = merits(runs), merits(others)
     found = {}
     for name, own in ours.items():

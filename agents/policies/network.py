@@ -171,8 +171,7 @@ class Network:
         """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
 
         normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
-        ValueError for a policy that is no plain network of these layers, or other actions than
-        those in +-1.
+        ValueError for a policy that is no plain network, or actions other than those in +-1.
         """
         from rbgym.agents.policies.sb3 import network_of_model
 
@@ -398,8 +397,7 @@ def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
 
 
 def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:
-    """What `predict` is given, (n, width) or (width,), its quaternions in the canonical sign;
-    ValueError for what is none."""
+    """Observations (n, width) or (width,), quaternions in the canonical sign; or ValueError."""
     if isinstance(observation, Mapping):
         observation = joined(observation)
     if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):

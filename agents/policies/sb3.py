@@ -1,5 +1,4 @@
-"""What Stable-Baselines3 and sb3-contrib train: their algorithms by the names of rl-baselines3-zoo,
-and the networks of their policies as plain arrays."""
+"""Algorithms of Stable-Baselines3 and sb3-contrib by name, and networks of their policies."""
 
 import inspect
 from typing import Any

@@ -60,8 +60,7 @@ def train(
     `Learner` after each iteration; and what only the algorithms of Stable-Baselines3 take, see
     `rbgym.agents.train.sb3.training.learn`. None is as if it were left out.
 
-    Raises ValueError for bad arguments, those that play no part among them, and if `out` holds
-    another run.
+    Raises ValueError for arguments that are bad or play no part, and if `out` holds another run.
     """
     from rbgym.agents.train.run import Job
 

@@ -23,18 +23,8 @@ from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
-from rbgym.agents.train import presets, run
-from rbgym.agents.train.analytic import (
-    SHARES,
-    Callbacks,
-    Learner,
-    Shown,
-    as_modules,
-    as_network,
-    check_numbers,
-    improve,
-    take_steps,
-)
+from rbgym.agents.train import analytic, presets, run
+from rbgym.agents.train.analytic import Callbacks
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.sb3 import training as sb3
 from rbgym.envs.arguments import named
@@ -43,7 +33,7 @@ from rbgym.envs.parts.rewards import NAMED
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # teachers that are no law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
-_NEEDED = (*_WHOLE, *SHARES, "teacher", "margin", "learning_rate", "net_arch")
+_NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
@@ -72,8 +62,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return sb3.learn(replace(job, algo=other), timesteps=timesteps)
-    check_numbers(chosen, _WHOLE)
-    take_steps(chosen, timesteps)
+    analytic.check_numbers(chosen, _WHOLE)
+    analytic.take_steps(chosen, timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
     first, spaces = run.first_network(config)
@@ -117,7 +107,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
-            learner = Learner(env, network, chosen, job.seed)
+            learner = analytic.Learner(env, network, chosen, job.seed)
             if resumed:
                 learner.restore(folder.checkpoint)
                 start = learner.steps
@@ -126,7 +116,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 learner.before, learner.seconds = steps, seconds
                 job.report(f"begins with: {run.said(learner.judge(config))}")
                 learner.save(folder.checkpoint)
-            results, best = improve(learner, config, folder, job, callbacks), learner.best_network
+            results = analytic.improve(learner, config, folder, job, callbacks)
+            best = learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
 
 
@@ -191,14 +182,14 @@ def imitated(
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor, threads = as_modules(first), torch.get_num_threads()
+    actor, threads = analytic.as_modules(first), torch.get_num_threads()
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         imitation = Imitation(
             lanes,
             controllers.make(law, lanes),
             actor,
-            Shown(cast(Normalizer, first.normalizer)),
+            analytic.Shown(cast(Normalizer, first.normalizer)),
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
         )
@@ -211,21 +202,20 @@ def imitated(
                     show(done, chosen["rounds"])
         finally:
             torch.set_num_threads(threads)
-    return as_network(first, actor), imitation.steps
+    return analytic.as_network(first, actor), imitation.steps
 
 
 class Imitation:
     """A network learns what a law commands, in the states to which the network itself leads.
 
     Round by round the lanes fly, some steered by the law and the others by the network; in every
-    state that is met the law says what it would command, and the network is fitted to all that was
-    said so far. Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and
-    structured prediction to no-regret online learning, Int. Conf. Artificial Intelligence and
-    Statistics (DAgger).
+    state the law says what it would command, and the network is fitted to all that was said so far.
+    Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured
+    prediction to no-regret online learning, Int. Conf. Artificial Intelligence and Statistics
+    (DAgger).
 
-    lanes: a vector env that resets itself (NEXT_STEP). law: a controller for it. actor: layers of
-    PyTorch behind `shown`, which makes their inputs of observations (n, width). seeds: of the lanes
-    in a round. length: steps of a round. rounds: how many are done.
+    lanes: a vector env that resets itself (NEXT_STEP). law: its controller. actor: layers of
+    PyTorch behind `shown`, which makes their inputs of observations. seeds, length: of a round.
     """
 
     def __init__(

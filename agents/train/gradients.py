@@ -12,8 +12,7 @@ from rbgym.envs.derivatives import Differentiation
 
 
 class Stepped(NamedTuple):
-    """Of a step of n envs: observation (n, w) and reward (n,), which have gradients; ended (n,)
-    bool, terminated or truncated."""
+    """Of a step: observation (n, w) and reward (n,), which have gradients; ended (n,) bool."""
 
     observation: torch.Tensor
     reward: torch.Tensor

@@ -37,10 +37,7 @@ _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arra
 @dataclass(frozen=True, eq=False)
 class Rollout:
     """What episodes gave; every array is (networks, episodes), and a column has one start state.
-
-    lengths: steps. success: the task's. attitude_error [rad] and rate_error [rad/s]: how far from
-    the goal at the end of the episode.
-    """
+    lengths: steps. attitude_error [rad], rate_error [rad/s]: from the goal, at the end."""
 
     returns: Array
     lengths: NDArray[np.int64]

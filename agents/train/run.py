@@ -180,13 +180,11 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
 
 
 def normalizer_for(env: Any) -> Normalizer:
-    """The normaliser for an env of rbgym, single or vector.
+    """The normaliser for an env of rbgym: each column over its bound, within +-1.
 
-    Each column over its bound, within +-1; and where the task's tolerances are a small part of the
-    bounds, all columns once more at one or two finer scales, clipped: a network of a few layers
-    does not see a thousandth of its range. Also those without a tolerance, as what wheels do at
-    rest decides on the last hundredths of a degree; not commands under way, which at the finest
-    scale would be signs, fed back.
+    Where the task's tolerances are a small part of the bounds, all columns once more at one or two
+    finer scales, clipped, also those without a tolerance, as what wheels do at rest decides on the
+    last hundredths of a degree; but not commands under way, which would be signs, fed back.
     """
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])

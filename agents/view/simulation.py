@@ -230,11 +230,8 @@ class Simulation:
                 self._references = [run.snapshot() for run in self.runs]
 
     def changes(self, k: int) -> tuple[float, float]:
-        """Changes of a run's energy and momentum since the start, or since the end of the last
-        push, relative where there is something to relate to.
-
-        Of the momentum, the vertical component where only that is conserved.
-        """
+        """Changes of a run's energy and momentum since the start or the last push, relative where
+        they can be; of the momentum the vertical part where only that is conserved."""
         now, before = self.runs[k].snapshot(), self._references[k]
         conserved = slice(2, 3) if self.vertical else slice(0, 3)
         turned = (now.angular_momentum - before.angular_momentum)[conserved]

@@ -230,8 +230,7 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
     """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
 
-    trail: of the pictures of this lane before; without it there is no trace. Changes nothing in the
-    env.
+    trail: of the pictures of this lane before; without it no trace. Changes nothing in the env.
     """
     return next(scenes_of(env, {lane: trail or Trail()}))
 

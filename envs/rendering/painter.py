@@ -1,5 +1,4 @@
-"""Pictures of scenes, drawn by pygame: from far to near, without a depth buffer, at twice the size
-of the picture, and then smoothed."""
+"""Pictures of scenes by pygame: from far to near, at twice the size, and then smoothed."""
 
 import contextlib
 import functools

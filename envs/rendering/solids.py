@@ -145,8 +145,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
 
 
 def box(size: ArrayLike) -> Mesh:
-    """A box with full edge lengths (3,), its sides like a satellite's: solar cells on the faces
-    across x and y, foil on +z, white on -z."""
+    """A box (3,) with sides like a satellite's: solar cells across x and y, foil on +z."""
     edges = np.maximum(np.asarray(size, dtype=np.float64), _THIN * np.max(np.asarray(size)))
     patches = []
     for normal in range(3):

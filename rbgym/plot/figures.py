@@ -37,9 +37,8 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     """Largest error so far of what is conserved over time [s], of motions by name: one panel for
     energy, one for momentum, the whole if all of them conserve it, else its vertical part.
 
-    The errors are those of `Trajectory.errors`, relative where there is something to relate to; a
-    line ends at the max of `drift()`, the marker is its final error. An error of exactly zero is
-    drawn at the bottom.
+    The errors are those of `Trajectory.errors`; a line ends at the max of `drift()`, the marker is
+    its final error. An error of exactly zero is drawn at the bottom.
     """
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
@@ -79,11 +78,10 @@ def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = 
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 
     Grey curves have constant energy; the dashed one, the separatrix, runs through the unstable
-    middle axis. The dotted one has the energy of the start: a free body stays on it, and the path
-    leaves it as far as a scheme fails to. The far side is drawn faint. A body with rotors has other
-    curves: none are drawn.
-    body: what moves; None for `trajectory.body`. Raises ValueError where neither is known, and for
-    a motion in which the angular momentum vanishes.
+    middle axis. The dotted one has the energy of the start: the path leaves it as far as a scheme
+    fails. The far side is faint; a body with rotors has other curves, not drawn. body: what moves;
+    None for `trajectory.body`. Raises ValueError where neither is known, and for a motion in which
+    the angular momentum vanishes.
     """
     style.known("trajectory", trajectory, Trajectory)
     style.known("body", body, RigidBody | None)

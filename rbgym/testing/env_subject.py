@@ -173,8 +173,7 @@ class EnvSubject(Subject):
         return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
 
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
-        """Play on, and cut what is seen into the motion of each lane and episode, of a step or
-        more; stop: where the first episode ends, in any lane."""
+        """The motion of each lane and episode from now on; stop: at the first end of one."""
         table, begins = self._played(env, steps, stop=stop)
         inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
         axis, motions = self._axis(env), []

@@ -7,18 +7,8 @@ from typing import Any, TypeAlias
 from rbgym.arguments import hint
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
 from rbgym.testing.step_subject import Step, StepSubject
-from rbgym.validation.fidelity import (
-    CHECKS,
-    INVARIANTS,
-    Drift,
-    Limits,
-    Order,
-    Verdict,
-    equivariance,
-    judge,
-    time_reversal,
-    worst_drifts,
-)
+from rbgym.validation import fidelity
+from rbgym.validation.fidelity import Drift, Limits, Order, Verdict
 
 Simulator: TypeAlias = StepSubject | EnvSubject
 
@@ -48,7 +38,9 @@ class Fidelity:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each check, in the order of `Limits`."""
-        return tuple(judge(check, getattr(self, check), self.limits) for check in CHECKS)
+        return tuple(
+            fidelity.judge(check, getattr(self, check), self.limits) for check in fidelity.CHECKS
+        )
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -85,10 +77,10 @@ def measure(
     return Fidelity(
         name or on_trial.title,
         _run(on_trial),
-        **worst_drifts(on_trial.motions()),
+        **fidelity.worst_drifts(on_trial.motions()),
         order=on_trial.order(),
-        equivariance=equivariance(on_trial) if placeable else None,
-        time_reversal=time_reversal(on_trial) if placeable else None,
+        equivariance=fidelity.equivariance(on_trial) if placeable else None,
+        time_reversal=fidelity.time_reversal(on_trial) if placeable else None,
         hints=on_trial.hints(),
         limits=on_trial.limits,
     )
@@ -113,8 +105,8 @@ def assert_torque_free_invariants(
     """
     limits = Limits(energy=energy, momentum=momentum, norm=norm)
     on_trial = as_subject(subject, **options, limits=limits)
-    drifts = worst_drifts(on_trial.motions())
-    verdicts = [judge(check, drifts[check], limits) for check in INVARIANTS]
+    drifts = fidelity.worst_drifts(on_trial.motions())
+    verdicts = [fidelity.judge(check, drifts[check], limits) for check in fidelity.INVARIANTS]
     broken = [verdict.check for verdict in verdicts if not verdict.passed]
     if broken:
         title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_run(on_trial)}"

@@ -1,5 +1,4 @@
-"""The motions on which integrators are measured, one for each kind of potential and the papers',
-and what is claimed of an integrator in one of them.
+"""The motions on which integrators are measured, and what is claimed of an integrator in one.
 
 Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck.
 """

@@ -29,18 +29,9 @@ from rbgym.quaternion import (
     multiply,
     to_matrix,
 )
+from rbgym.validation import fidelity
 from rbgym.validation.cases import CASES, Case, Claim, above, applicable, below, near
-from rbgym.validation.fidelity import (
-    FLOOR,
-    Motion,
-    Order,
-    State,
-    Subject,
-    equivariance,
-    errors_at,
-    order_of,
-    time_reversal,
-)
+from rbgym.validation.fidelity import Motion, Order, State
 
 CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
 UNIT = 1e-15  # | |q| - 1 |
@@ -167,11 +158,11 @@ def convergence(record: Integrator, case: Case) -> Order:
     are round-off; steps that are too long to be solved are left out."""
     errors: list[tuple[int, float, float]] = []
     steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
-    while steps <= FINEST and (not errors or max(errors[-1][1:]) > FLOOR):
+    while steps <= FINEST and (not errors or max(errors[-1][1:]) > fidelity.FLOOR):
         found = error_after(record, case, steps)
         errors += [(steps, *found)] if found else []
         steps *= 2
-    return order_of(case.horizon, errors)
+    return fidelity.order_of(case.horizon, errors)
 
 
 def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, float] | None:
@@ -184,7 +175,7 @@ def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, floa
         return None
     R, omega = reference(case, torque)
     last = end.quaternion[-1], end.angular_velocity[-1]
-    return errors_at(last, (from_matrix(R), omega), case.body.inertia)
+    return fidelity.errors_at(last, (from_matrix(R), omega), case.body.inertia)
 
 
 def _orders(
@@ -262,7 +253,7 @@ def _skew(v: Array) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-class Scheme(Subject):
+class Scheme(fidelity.Subject):
     """An integrator in a case, under its torque and without projection."""
 
     def __init__(self, record: Integrator, case: Case) -> None:
@@ -309,7 +300,7 @@ class Scheme(Subject):
 def symmetry(record: Integrator, case: Case) -> list[Claim]:
     """Claims on time reversal, under a held torque, and on a turned world."""
     of, subject = (record.name, case.kind), Scheme(record, case)
-    back, turned = time_reversal(subject, TURNS), equivariance(subject, TURNS)
+    back, turned = fidelity.time_reversal(subject, TURNS), fidelity.equivariance(subject, TURNS)
     claim, said, bound = (
         (below, "returns", RETURNS) if record.symmetric else (above, "misses", MISSES)
     )

@@ -145,8 +145,7 @@ TERMS, STEPS = 14, 200
 
 
 def random_bodies(n: int = 1000, seed: int = 20) -> tuple[Array, Array]:
-    """Moments and momenta (n, 3) of free bodies, rods to discs, a third of them nearly symmetric,
-    with rates from 1e-3 to 10 rad/s in any direction."""
+    """Moments and momenta (n, 3) of free bodies, rods to discs, a third nearly symmetric."""
     rng = np.random.default_rng(seed)
     sizes = 10.0 ** rng.uniform(-2.0, 0.0, (n, 3))
     sizes[: n // 3, 1] = sizes[: n // 3, 0] * (1.0 + 10.0 ** rng.uniform(-18.0, -1.0, n // 3))

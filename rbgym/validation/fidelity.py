@@ -1,5 +1,4 @@
-"""How faithful a motion is: drift of its invariants, order of convergence, symmetries; and the
-verdict on what was measured."""
+"""How faithful a motion is: drift of invariants, order, symmetries; and the verdict on them."""
 
 import math
 from collections.abc import Sequence

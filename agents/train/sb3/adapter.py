@@ -130,8 +130,7 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the env's method once, and return its result for each chosen lane. ValueError for
-        some lanes only, unless it changes nothing."""
+        """Call a method once, for all lanes; for some (else ValueError) if it changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
             raise ValueError(
                 f"indices={indices!r}: {method_name!r} can be called only for all lanes"

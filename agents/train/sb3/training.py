@@ -159,13 +159,9 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 
 class BetweenRollouts(BaseCallback):
-    """Shows how far a training is, runs the policy on the test set every so many env steps and at
-    the end, and saves a checkpoint every so many.
-
-    Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
-    Draws from no generator that the training uses. every: env steps between two checkpoints, and
-    between two looks at the test set, 0 for none.
-    """
+    """Shows how far a training is, and every so many env steps saves a checkpoint and judges the
+    policy, 0 for never. Stable-Baselines3's own bar, updated at every step, took half of the time.
+    Draws from no generator that the training uses."""
 
     def __init__(
         self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
