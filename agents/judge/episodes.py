@@ -15,8 +15,7 @@ from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, Starts, by_name, check_policy, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.policies import trained
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target

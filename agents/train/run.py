@@ -19,15 +19,8 @@ import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
-from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import (
-    Network,
-    Normalizer,
-    RecurrentNetwork,
-    quaternions_of,
-    read_by_networks,
-)
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, TrainedPolicy, trained
+from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.envs.arguments import named

@@ -23,12 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
-from rbgym.agents.policies.sb3 import (
-    SCHEDULED,
-    algorithm,
-    network_of_model,
-    parameters,
-)
+from rbgym.agents.policies.sb3 import SCHEDULED, algorithm, network_of_model, parameters
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
