@@ -12,8 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute, csv, parquet
+from tqdm import tqdm
 
 import rbgym
 from rbgym.agents.campaigns.plan import SUCCESS, Leg, Pilot, Plan, figures_of
@@ -54,8 +58,6 @@ class Campaign:
         """Fly the groups that are not there yet, and write the table. jobs: processes, default what
         `joblib.parallel_config` says, or one. Killed at any moment, it goes on with what is left.
         Raises ValueError for draws that cannot be, and where the folder holds another campaign."""
-        import joblib
-
         self._claim()
         if self.plan.impossible == "refuse":
             self.pilot.spread.check(self.runs, self.plan.group)
@@ -91,8 +93,6 @@ class Campaign:
 
     def _follow(self, done: Iterable[dict[str, float]], left: int, shown: bool) -> None:
         """A bar with runs a second and the success rate so far."""
-        from tqdm import tqdm
-
         size, rates = self.plan.group, list[dict[str, float]]()
         before = (len(self.groups) - left) * size
         total, hidden = len(self.groups) * size, None if shown else True
@@ -104,9 +104,6 @@ class Campaign:
                 bar.update(size)
 
     def _write(self) -> None:
-        import pyarrow as pa
-        from pyarrow import compute, csv, parquet
-
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
         table = table.filter(compute.less(table["run"], self.runs))
         for name, write in (("runs.parquet", parquet.write_table), ("runs.csv", csv.write_csv)):
@@ -116,8 +113,6 @@ class Campaign:
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
         """The table by contender and column, by run; ValueError where some are left to fly."""
-        from pyarrow import parquet
-
         path = self.folder / "runs.parquet"
         table = parquet.read_table(path) if path.exists() else None
         if table is None or len(table) != self.runs * len(self.plan.policies):
@@ -159,8 +154,6 @@ class Campaign:
 
 def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     """Fly and write a group; the success rate of each contender."""
-    from pyarrow import Table, parquet
-
     pilot = Pilot(plan)
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
@@ -174,7 +167,7 @@ def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
     with replacing(path) as temporary:  # last: it says that the group is flown
-        parquet.write_table(Table.from_pydict(table), temporary)
+        parquet.write_table(pa.Table.from_pydict(table), temporary)
     return {name: float(one[SUCCESS].mean()) for name, one in zip(plan.policies, rows, strict=True)}
 
 

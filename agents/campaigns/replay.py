@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow import Table, csv
 
 from rbgym.agents.campaigns.folder import Campaign
+from rbgym.agents.judge import videos
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
+from rbgym.envs.rendering.instant import Trail, scene_of
+from rbgym.envs.rendering.painter import Painter
 from rbgym.quaternion import Array, multiply
 
 if TYPE_CHECKING:
@@ -70,8 +74,6 @@ class Replay:
 
     def write_csv(self, path: Path) -> None:
         """One line an instant."""
-        from pyarrow import Table, csv
-
         table = {"time": self.time}
         for name, values in self.telemetry.items():
             labels = _AXES.get(name, range(values.shape[1]))
@@ -106,17 +108,12 @@ class _Film:
     """Pictures of a lane in flight."""
 
     def __init__(self, campaign: Campaign, lane: int) -> None:
-        from rbgym.agents.judge.videos import Timing
-        from rbgym.envs.rendering.instant import Trail
-        from rbgym.envs.rendering.painter import Painter
-
         setup = campaign.pilot.nominal.setup
         self.painter, self.trail, self.lane = Painter((_SIZE, _SIZE)), Trail(), lane
-        self.timing, self.frames = Timing.of(setup.dt, int(setup.limit)), list[Any]()
+        self.timing, self.frames = videos.Timing.of(setup.dt, int(setup.limit)), list[Any]()
 
     def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
         """What takes them, as `plan.fly` calls it."""
-        from rbgym.envs.rendering import scene_of
 
         def see(instant: int, running: NDArray[np.bool_]) -> None:
             if running[self.lane]:
@@ -127,7 +124,5 @@ class _Film:
         return see
 
     def write(self, path: Path) -> None:
-        from rbgym.agents.judge.videos import write
-
         with replacing(path) as temporary:
-            write(temporary, self.frames, self.timing.rate, kind=path.suffix)
+            videos.write(temporary, self.frames, self.timing.rate, kind=path.suffix)

@@ -20,6 +20,7 @@ from rbgym.agents.campaigns.statistics import (
     strongest,
 )
 from rbgym.agents.judge.statistics import Interval
+from rbgym.agents.terminal import print_table
 from rbgym.arguments import number
 from rbgym.envs.arguments import keys
 from rbgym.envs.layers import plain
@@ -223,8 +224,6 @@ class Report:
         return plain(found)
 
     def print(self) -> None:
-        from rbgym.agents.terminal import print_table
-
         plan, first = self.campaign.plan, next(iter(self.figures))
         title = f"{plan.env_id}, {self.campaign.runs} runs, errors of the last {plan.window:g} s"
         if shared := self.campaign.pilot.spread.grouped:

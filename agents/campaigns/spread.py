@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place, varied
 from rbgym.arguments import finite, number
@@ -88,8 +89,6 @@ class Spread:
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
     def _joint(self, argument: str, value: Any) -> Source:
-        from scipy.stats import norm
-
         given = keys(argument, value, ("names", "mean", "matrix"))
         found = [self.nominal.find(name) for name in given.get("names") or ()]
         numbers = [(place, i) for place, which in found for i in which]
@@ -110,7 +109,7 @@ class Spread:
             ) from None
         drawn_by_env = any(place.nominal is None for place, _ in numbers)
         return Source(
-            "+".join(given["names"]), numbers, lambda u: mean + norm.ppf(u) @ root.T,
+            "+".join(given["names"]), numbers, lambda u: mean + stats.norm.ppf(u) @ root.T,
             None if drawn_by_env else np.array(own),
         )  # fmt: skip
 
@@ -188,8 +187,6 @@ class Spread:
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
     """The quantile function of {kind: numbers}, of uniform numbers (n, size); or ValueError."""
-    from scipy import stats
-
     kinds: dict[str, Callable[..., Any]] = {
         "normal": lambda mean, std: stats.norm(mean, std),
         "uniform": lambda low, high: stats.uniform(low, high - low),

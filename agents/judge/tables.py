@@ -5,6 +5,7 @@ from typing import Any
 
 from rbgym.agents.judge.episodes import Contender
 from rbgym.agents.judge.evaluation import Evaluation
+from rbgym.agents.terminal import plain, print_table, styled
 
 Rows = list[tuple[str, ...]]
 ALL = "all"  # the episodes of a card, beside those of each category
@@ -65,8 +66,6 @@ def print_evaluations(
     which: str = "fixed",
 ) -> None:
     """Write a line for each policy, then what differs. which: word for the start states."""
-    from rbgym.agents.terminal import plain, print_table
-
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
@@ -85,8 +84,7 @@ def print_evaluations(
 
 def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
     """Write how much more each has than the first one, with 95 % intervals over the starts."""
-    from rbgym.agents.judge.statistics import differences
-    from rbgym.agents.terminal import print_table
+    from rbgym.agents.judge.statistics import differences  # which needs scipy
 
     (first, base), *others = evaluations.items()
     rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
@@ -132,8 +130,6 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
 
 def print_card(card: Mapping[str, Any]) -> None:
     """Write a card: tables at a terminal, elsewhere Markdown."""
-    from rbgym.agents.terminal import plain, print_table, styled
-
     if not styled():
         print(plain(page(card)))
         return

@@ -20,7 +20,7 @@ from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import scene_of
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.painter import load_pygame
+from rbgym.envs.rendering.painter import Painter, load_pygame
 from rbgym.envs.rendering.scene import Scene
 
 Frame = NDArray[np.uint8]
@@ -123,8 +123,6 @@ class _Play:
 
 def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
     """Pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
-    from rbgym.envs.rendering.painter import Painter
-
     painter, idle = Painter((size, size)), 0
     for number in itertools.count(1):
         pictures = [painter.paint(play.titled(timing.speed)) for play in plays]

@@ -58,8 +58,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     chosen = presets.read(
         ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
-    check_numbers(chosen, _WHOLE)
-    take_steps(chosen, timesteps)
+    check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # so that it begins near to doing nothing
@@ -81,17 +80,14 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     return run.finish(folder, config, results, learner.best_network, spaces, start)
 
 
-def check_numbers(chosen: Mapping[str, Any], whole: Iterable[str]) -> None:
-    """ValueError for a hyperparameter that is out of its range. whole: names of counts."""
+def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
+    """ValueError for a hyperparameter that is out of its range; whole: names of counts. Then as
+    many iterations as have these env steps, if any."""
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:
         in_range(key, chosen[key], 0, 1)
     positive("learning_rate", chosen["learning_rate"])
-
-
-def take_steps(chosen: dict[str, Any], timesteps: int | None) -> None:
-    """Give hyperparameters as many iterations as have these env steps."""
     if timesteps is not None:
         each = chosen["n_envs"] * chosen["horizon"]
         chosen["iterations"] = -(-count("timesteps", timesteps) // each)
