@@ -15,7 +15,7 @@ from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
-from rbgym.agents.judge import plots, tables
+from rbgym.agents.judge import tables
 from rbgym.agents.judge.episodes import (
     Contender,
     Episodes,
@@ -106,6 +106,8 @@ class Card:
 
     def write(self, path: Path) -> None:
         """Write the tables (.md), the figures (.json) and the plot (.png), all of them or none."""
+        from rbgym.agents.judge import plots  # which needs matplotlib
+
         path.parent.mkdir(parents=True, exist_ok=True)
         content = self.as_dict()
         whole = {name: row.merits[ALL] for name, row in self.rows.items()}
