@@ -29,10 +29,9 @@ _SIZE = 360  # pixels of a film
 @dataclass(frozen=True)
 class Replay:
     """A run again. row: its row of the table, by column. time: instants [s], (m,). telemetry: (m,
-    size) by name: quaternion, target_quaternion, body to world, and estimate likewise, of an
-    estimator or as the sensors show it; angular_velocity [rad/s] and torque [N m], body axes;
-    wheel_momentum [N m s]; attitude_error [rad]; command. What acts in a control period stands at
-    its beginning, nan at the end."""
+    size) by name: quaternion, target_quaternion and estimate, as held or shown, body to world;
+    angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s]; attitude_error
+    [rad]; command. What acts in a control period stands at its beginning, nan at the end."""
 
     run: int
     contender: str

@@ -114,9 +114,8 @@ def effects(
     draws: Mapping[str, int],
     misses: Mapping[str, NDArray[np.bool_]],
 ) -> list[Effect]:
-    """Those of every draw on every figure of a contender and on its misses, (n,) by name; those on
-    misses first, and of each the surest, whose intervals are the farthest from 0. draws: how many
-    of each are independent: runs, or groups.
+    """Those of every draw on every figure of a contender and on its misses, (n,) by name; misses
+    first, then the surest, farthest from 0. draws: how many of each are independent.
 
     Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
     Psychometrika 65(1). What has two values, as a miss, or a fault that is there or not, has the

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbgym.agents.cases import TEST_SEEDS, Starts, start_of
 from rbgym.agents.judge.episodes import Contender, Player
@@ -20,10 +19,9 @@ from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import scene_of
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.painter import Painter, load_pygame
+from rbgym.envs.rendering.painter import Frame, Painter, load_pygame
 from rbgym.envs.rendering.scene import Scene
 
-Frame = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded

@@ -152,10 +152,8 @@ class Network:
         output: str = "clip",
         normalizer: Normalizer | None = None,
     ) -> Self:
-        """A network with normal weights of variance 1/inputs, and biases of zero.
-
-        sizes: from the observation's width to the number of actions, e.g. (7, 16, 16, 3).
-        """
+        """A network with normal weights of variance 1/inputs, and biases of zero; sizes: from the
+        observation's width to the number of actions, e.g. (7, 16, 16, 3)."""
         if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
         sizes = [count("sizes", size) for size in sizes]

@@ -27,11 +27,9 @@ Space = spaces.Space[Any]
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model.
-
-    network: what chooses, with `predict`. config: what policy.json holds: algo, env_id, env_kwargs,
-    hyperparameters, training; empty for a model.
-    """
+    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model, by a
+    `network` that has `predict`. config: what policy.json holds, empty for a model: algo, env_id,
+    env_kwargs, hyperparameters, training."""
 
     network: Any
     observation_space: Space

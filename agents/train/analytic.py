@@ -133,8 +133,7 @@ def improve(
 
 
 class _Seen(NamedTuple):
-    """Of each step: what was observed before it, (n, w), the reward, whether the episode ended, and
-    terminated, and whether it began an episode instead, (n,) each."""
+    """A step: the observation before it (n, w), reward, end, termination, or a beginning, (n,)."""
 
     observation: Tensor
     reward: Tensor
@@ -147,9 +146,8 @@ class Learner:
     """A training as it stands: policy, critic, their optimisers, and the lanes.
 
     network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
-    in which the critic alone learns. iteration: how many are done. before: steps of what came
-    before, as an imitation. seconds: what all took. judgements: of the validation set; best:
-    weights of the policy that was best there, at the judgement number `chosen_look`.
+    in which the critic alone learns. iteration: how many are done. before: steps of an imitation.
+    seconds: of all. judgements: of the validation set; best: weights at number `chosen_look`.
     """
 
     def __init__(

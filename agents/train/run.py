@@ -127,12 +127,11 @@ def said(worth: Mapping[str, float]) -> str:
 
 
 def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
-    """What a training begins with, and the env's spaces: random weights behind a normaliser, or the
-    policy of `init_from`.
+    """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
 
-    Of its hyperparameters net_arch has the sizes of hidden layers; rates, if it is there, how many
-    times as large the angular velocity is shown, instead of `normalizer_for`. ValueError for bad
-    ones, for observations that are no box, and a policy that does not fit.
+    net_arch: sizes of hidden layers. rates: how many times as large the angular velocity is shown,
+    instead of `normalizer_for`. ValueError for bad ones, for observations that are no box, and for
+    a policy that does not fit.
     """
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
@@ -194,8 +193,8 @@ def normalizer_for(env: Any) -> Normalizer:
 
 
 def seeing_differences(network: Network, env: Any) -> Network:
-    """The network, whose first units begin as differences of the rates to those of a target that
-    moves: at the finer scales both are beyond the bounds, and their difference is not."""
+    """The network, its first units differences of the rates to those of a moving target, which
+    the finer scales, beyond whose bounds both are, do not show."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
     edges = _edges(env.unwrapped, columns)
     if "target_angular_velocity" not in columns or not edges:

@@ -37,13 +37,10 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run at one instant.
-
-    quaternion (4,) body to world; angular_velocity (3,) [rad/s, body]; angular_momentum (3,)
-    [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m, world];
-    goal_angle [rad] to the goal, nan without one; target (4,), the attitude of the goal, if it is
-    one; scale of the body's size.
-    """
+    """A run at one instant: quaternion (4,) body to world; angular_velocity (3,) [rad/s, body];
+    angular_momentum (3,) [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position
+    (3,) [m, world]; goal_angle [rad], nan without one; target (4,), if it is an attitude; scale of
+    the body's size."""
 
     quaternion: Array
     angular_velocity: Array

@@ -68,11 +68,9 @@ class Trail:
 
 
 class Instant:
-    """One lane as it is now. Lengths in metres, world axes, unless said otherwise.
-
-    state, info: of this lane, as hooks and users get them. body: the solid as it is drawn; reach:
-    its radius; span: how far from the origin the end of its z axis is drawn.
-    """
+    """One lane as it is now; lengths in metres, world axes, unless said otherwise. state, info: of
+    the lane, as hooks get them. body: the solid as it is drawn; reach: its radius; span: how far
+    from the origin the end of its z axis is drawn."""
 
     def __init__(
         self, env: Any, lane: int, state: Mapping[str, Array], info: Mapping[str, Any], trail: Trail

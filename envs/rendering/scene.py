@@ -110,11 +110,8 @@ class Framing(NamedTuple):
 
 @dataclass(frozen=True)
 class Caption:
-    """What is written beside the picture.
-
-    task, integrator: names. time [s]. attitude_error [rad], rate_error [rad/s]: from the goal, or
-    None. success: None where there is no goal. notes: further short lines.
-    """
+    """What is written beside the picture. task, integrator: names. time [s]. attitude_error [rad],
+    rate_error [rad/s]: from the goal, or None. success: or None. notes: further short lines."""
 
     task: str
     integrator: str

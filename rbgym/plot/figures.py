@@ -238,11 +238,8 @@ def _draw_poles(ax: Axes, seen: Array, body: RigidBody) -> None:
 
 
 class Errors(NamedTuple):
-    """Distance from the goal over time, of one episode or of n.
-
-    time (instants,) [s]; attitude [rad] and rate [rad/s], each (instants,) or (instants, n), nan
-    after an episode's end.
-    """
+    """Distance from the goal over time (instants,) [s], of one episode or of n: attitude [rad] and
+    rate [rad/s], each (instants,) or (instants, n), nan after an episode's end."""
 
     time: Array
     attitude: Array

@@ -80,11 +80,9 @@ def validate_derivatives(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential.
-
-    names, cases, jobs, progress, errors: see `validate`. Compared with differences of the eighth
-    order, relative to the sizes of inputs and outputs. Each pair compiles for half a minute, once.
-    """
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential,
+    by differences of the eighth order. names, cases, jobs, progress, errors: see `validate`. Each
+    pair compiles for half a minute, once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 

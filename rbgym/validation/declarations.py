@@ -166,8 +166,7 @@ def convergence(record: Integrator, case: Case) -> Order:
 
 
 def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, float] | None:
-    """Errors of attitude [rad] and relative momentum at the horizon, under the case's torque where
-    the scheme takes one; None if so few steps cannot be solved."""
+    """Errors of attitude [rad] and relative momentum at the horizon; None if unsolved."""
     torque = case.torque_on(record)
     try:
         end = case.run(record, case.horizon / steps, steps, torque=torque, record_every=steps)

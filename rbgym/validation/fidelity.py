@@ -288,8 +288,7 @@ def equivariance(subject: Subject, steps: int = STEPS) -> float:
 
 
 def time_reversal(subject: Subject, steps: int = STEPS) -> float:
-    """How far from its start a motion ends that is reversed after `steps` steps and goes back, as
-    in `equivariance`; symmetric schemes return to round-off."""
+    """How far from its start a motion ends that is reversed after `steps` steps and goes back."""
     quaternion, rates = subject.start()
     return max(difference(quaternion, rates, *end) for end in subject.there_and_back(steps))
 
