@@ -72,7 +72,6 @@ class Replay:
         return [name for name, value in self.row.items() if there[name][self.run] != value]
 
     def write_csv(self, path: Path) -> None:
-        """One line an instant."""
         table = {"time": self.time}
         for name, values in self.telemetry.items():
             labels = _AXES.get(name, range(values.shape[1]))

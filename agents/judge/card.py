@@ -67,9 +67,8 @@ class Row:
 
     of_seeds: by the seed of training, for policies trained with several, of which the package's is
     the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
-    wall_time; empty for a controller. conditions: the evaluation of "all" in those that make sense
-    for the task, see `conditions_of`; of the package's policy, that which was
-    trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
+    wall_time. conditions: the evaluation of "all" in those of `conditions_of`, of the package's
+    policy trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
     """
 
     merits: Mapping[str, Evaluation]

@@ -25,11 +25,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether zero is outside."""
-        return self.low > 0.0 or self.high < 0.0
-
 
 def iqm(values: Array) -> float:
     """The interquartile mean: that of the middle half of all values."""

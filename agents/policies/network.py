@@ -66,7 +66,6 @@ class Normalizer:
 
     @property
     def width(self) -> int:
-        """Of an observation."""
         return len(self.mean) - len(self.repeats)
 
     @property
@@ -103,11 +102,10 @@ class Network:
     """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
-    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which
-    bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
-    observations and the actions; twice as many share a vector instruction, and what is lost is far
-    below the noise of any sensor. quaternions: first columns of those that `predict` turns to the
-    canonical sign, as envs show them, so that q and -q are answered alike; see `quaternions_of`.
+    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which bounds
+    them to +-2 before). Numbers are float32, as those of Stable-Baselines3, observations and
+    actions. quaternions: first columns of those that `predict` turns to the canonical sign, as envs
+    show them, so that q and -q are answered alike; see `quaternions_of`.
 
     `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
     actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
@@ -189,7 +187,6 @@ class Network:
 
     @property
     def width(self) -> int:
-        """Of an observation."""
         return self.sizes[0] if self.normalizer is None else self.normalizer.width
 
     @cached_property

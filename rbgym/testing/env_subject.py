@@ -40,9 +40,8 @@ class EnvSubject(Subject):
     `env.unwrapped.invariants()` (energy, angular_momentum), need no more. For others:
     read: (env) -> (quaternion (4,), angular_velocity (3,)), with a leading lane axis for a vector
     environment; with inertia (3,) or (3, 3) [kg m^2] of the body, which must be free.
-    place: (env, quaternion, angular_velocity), called after a reset, puts the body there (every
-    body of a vector environment); without it symmetries are not measured. rbgym's environments
-    take options["state"].
+    place: (env, quaternion, angular_velocity), called after a reset, puts every body there; without
+    it symmetries are not measured.
     momentum_axis: (3,) unit world vector, the only component of momentum that gravity leaves
     invariant. None: what `env.unwrapped.potential` implies, the whole vector where there is none.
 
