@@ -175,9 +175,8 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
 def starts_of(
     env_id: str, episodes: int = len(TEST_SEEDS), split: str = "test", seed: int = 0
 ) -> list[Starts]:
-    """The first `episodes` start states of a set of `SPLITS`, by category; the n-th of each
-    category has every n-th seed. seed: of fresh starts, which no other seed has, nor a training.
-    Raises ValueError for more than there are."""
+    """The first `episodes` start states of a set of `SPLITS`, by category, dealt out in turn. seed:
+    of fresh starts, which no training has. Raises ValueError for more than there are."""
     named("split", split, SPLITS)
     seeds = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)

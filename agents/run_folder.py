@@ -23,14 +23,9 @@ _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vec
 
 
 class RunFolder:
-    """The paths inside one run's folder.
-
-    config: what was asked for: hyperparameters, seed, versions, command line. checkpoint: the
-    training as it stood last. model, normalizer: what Stable-Baselines3 trained, and its
-    VecNormalize if there is one, as it saves them. policy: the trained policy as data, see
-    `rbgym.agents.policies`. results: steps, wall time and last returns; written last: its presence
-    says finished. tensorboard: the folder of the log.
-    """
+    """The paths inside one run's folder. config: what was asked for. checkpoint: the training as it
+    stood last. model, normalizer: what Stable-Baselines3 saves. policy: as data, see
+    `rbgym.agents.policies`. results: written last, which says finished. tensorboard: the log."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

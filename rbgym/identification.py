@@ -105,8 +105,7 @@ def identify(
     (n - 1, 3) [N m], body axes, held from each sample to the next, or (n, 3), whose last counts for
     nothing. rotor_momentum: (n, 3) [kg m^2/s], body axes, of rotors relative to the body, linear in
     between; the tensor includes the rotors. attitude_noise [rad], rate_noise [rad/s]: standard
-    deviations of each axis; None for what the samples show. Noise is taken as white and normal,
-    torques and rotors as exact.
+    deviations of white noise, each axis; None for what the samples show.
 
     Raises ValueError for bad arguments, samples half a turn apart, and where the samples do not
     tell the tensor: without torque and rotors its scale, in a turn about one axis other numbers.

@@ -32,7 +32,6 @@ FIGURES = (
     "settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
     "peak_rate_deg_s", "peak_torque_nm", "peak_wheel_momentum_nms", "violations",
 )  # fmt: skip
-IMPOSSIBLE = "refuse", "redraw"
 _WIDE, _NARROW, _LONG = 512, 32, 4000  # runs of a group; of long runs, or such that share draws
 _READ = "observation", "preview"  # what a policy was trained to read; all else is the campaign's
 
@@ -64,7 +63,7 @@ class Plan:
         plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
         flag("estimator", plan.estimator)
-        named("impossible", plan.impossible, IMPOSSIBLE)
+        named("impossible", plan.impossible, ("refuse", "redraw"))
         pilot = Pilot(plan)
         setup, task = pilot.nominal.setup, pilot.nominal.env.task
         narrow = pilot.spread.grouped or setup.limit > _LONG

@@ -1,7 +1,4 @@
-"""Options that several commands have: how their texts are read, and what the shell completes.
-
-Names are completed from the catalogues, without any learning library.
-"""
+"""Options that several commands have: how texts are read, and what the shell completes."""
 
 import math
 import os

@@ -185,11 +185,10 @@ def play(
 ) -> Episodes:
     """Run one episode from each of the first `episodes` states of the task's test set.
 
-    The states go round the categories of the task, which decide on `initial`. policy: whatever has
-    `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
-    were last, and its statistics stay; or a controller's name, or "pretrained". split, seed:
-    other starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad
-    arguments, and for `initial`, as the starts are those of the set.
+    policy: whatever has `predict`; of a Stable-Baselines3 model with a VecNormalize, observations
+    are normalised as they were last; or a controller's name, or "pretrained". split, seed: other
+    starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad arguments,
+    and for `initial`, as the starts are those of the set.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)

@@ -75,8 +75,11 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             )
         job.report(f"no law is for such an env: {_WITHOUT_LAW}")
         return sb3.learn(replace(job, algo=_WITHOUT_LAW), timesteps=timesteps)
-    priced_kwargs = priced(kwargs, chosen)
-    with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced_kwargs)) as lanes:
+    reward = kwargs.get("reward", "dense")
+    terms = NAMED[reward] if isinstance(reward, str) else reward
+    # An event has no derivative: the reward has the margin's price.
+    priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
+    with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         try:
             env = DifferentiableEnv(lanes)
         except ValueError as error:  # a part of the env has no derivative
@@ -124,13 +127,6 @@ def recipe(
     env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
-
-
-def priced(kwargs: dict[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env whose reward has the margin's price: an event has no derivative."""
-    reward = kwargs.get("reward", "dense")
-    terms = NAMED[reward] if isinstance(reward, str) else reward
-    return {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
 
 
 def fitting_laws(config: Mapping[str, Any]) -> list[str]:

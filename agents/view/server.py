@@ -1,7 +1,5 @@
-"""The page's server: viser's, bound to one address and closed to everybody else's pages.
-
-viser accepts a WebSocket from any page that the browser has open. Here a request must name this
-server in Host, against DNS rebinding, and in Origin if it has one.
+"""The page's server: viser's, bound to one address and closed to everybody else's pages: a request
+must name this server in Host, against DNS rebinding, and in Origin if it has one.
 """
 
 import contextlib

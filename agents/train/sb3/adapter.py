@@ -28,14 +28,14 @@ class VectorEnvAdapter(VecEnv):
     """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's info is a dict of its
-    own, of the costs where there are constraints, and of `info`. `reset_infos` holds what the last
-    full `reset` returned, and is emptied for a lane that is reset on the way.
+    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs where there
+    are constraints, and `info`. `reset_infos` holds what the last full `reset` returned, emptied
+    for a lane that is reset on the way.
 
-    vector_env: one whose lanes share everything: an attribute or a method is that of all, but for
-    `state` and `invariants`. info: names of entries that every step's infos are to have. trains:
-    whether `seed` gives the lanes those of a training, see `training_seeds`, and not seed + lane.
-    Raises ValueError if `vector_env` is none, or resets at another time.
+    vector_env: an attribute or a method is that of all lanes, but for `state` and `invariants`.
+    info: names of entries of every step's infos. trains: whether `seed` gives the lanes those of a
+    training, see `training_seeds`. Raises ValueError if `vector_env` is none, or resets at another
+    time.
     """
 
     def __init__(
@@ -166,10 +166,9 @@ def make_sb3_env(
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
-    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
-    seed: of all lanes, of which no two seeds share one; None for fresh entropy. info: names of
-    entries that every step's infos are to have, beside the costs of constraints.
-    render_mode, kwargs: arguments of the env.
+    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
+    all lanes; None for fresh entropy. info: names of entries that every step's infos are to have,
+    beside the costs of constraints. render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
