@@ -135,10 +135,9 @@ def make_card(
 ) -> Card:
     """Measure controllers and policies on the test set of a task.
 
-    targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
-    one algorithm with different seeds make one row; without any, every controller that fits, and
-    the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. progress: called with (done, all) before each policy.
+    targets: names of controllers, "pretrained", or folders of runs or policies, of which those that
+    differ in the seed alone make one row; without any, all that fit. env_kwargs: of the env for
+    every row, over those of a policy's training. progress: called with (done, all) before each.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):

@@ -65,9 +65,8 @@ def rollout(
     seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of the env;
     hooks by name only. Multiples of 32 episodes fill the vector instructions of the network.
 
-    A result depends on its network and seed only: neither on what runs beside it, nor on the number
-    of threads (`rbgym.set_num_threads`). Raises ValueError for bad arguments, a network that does
-    not fit the env, and one whose action is not finite.
+    A result depends on its network and seed only, not on the number of threads. Raises ValueError
+    for bad arguments, a network that does not fit the env, and one whose action is not finite.
     """
     task_of(env_id)  # raises where it is no task
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)

@@ -56,10 +56,9 @@ class Snapshot:
 class _Run:
     """Something that advances by steps of `dt` seconds and has come to `time`.
 
-    `push` applies a torque (3,) [N m, body axes] beside all others from now on; `advance` makes so
-    many steps, or those up to the end; `snapshot` is the present state, or the last good one.
-    ended: why it goes no further, empty while it does; failed: whether a step could not be solved.
-    rate: an angular velocity [rad/s] that is large here; strength: a torque [N m] that is felt.
+    `push` applies a torque (3,) [N m, body axes] beside all others; `advance` makes steps up to the
+    end; `snapshot` is the last good state. ended: why it goes no further, or empty; failed: whether
+    a step could not be solved. rate: large here [rad/s]; strength: a torque [N m] that is felt.
     """
 
     time, ended, failed = 0.0, "", False
@@ -254,10 +253,8 @@ BODIES: dict[str, Callable[[Triple], RigidBody]] = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is simulated.
+    """What is simulated: env_id, None for a free body; a scheme for each run, OWN for the task's.
 
-    env_id: an environment, None for a free body. schemes: an integrator for each run, OWN for that
-    of the task.
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
     (3,) or (9,) [kg m^2] of a given one; mgl [N m], 0 for none; rates (3,) [rad/s, body]; tilt
     [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, IDLE where they

@@ -40,11 +40,8 @@ _LONGEST = 240  # points of a trail
 
 
 class Trail:
-    """Points of one lane at the instants at which it was drawn, in one episode.
-
-    points: (k, 3) [m, world]; rates: (k, 3) [rad/s, body]. A new episode, or an earlier time,
-    begins anew; an instant that was drawn before adds nothing.
-    """
+    """Points (k, 3) [m, world] and rates (k, 3) [rad/s, body] of one lane as it was drawn, of one
+    episode: a new one, or an earlier time, begins anew; an instant drawn before adds nothing."""
 
     def __init__(self) -> None:
         self.points = self.rates = np.zeros((0, 3))

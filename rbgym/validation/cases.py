@@ -56,11 +56,8 @@ def near(
 
 
 class Case(NamedTuple):
-    """One motion.
-
-    omega: start rates, body axes [rad/s]. dt: step of the long runs [s]. horizon: of the order
-    measurement [s]. torque: held, body axes [N m].
-    """
+    """One motion. omega: start rates, body axes [rad/s]. dt: step of the long runs [s]. horizon: of
+    the order measurement [s]. torque: held, body axes [N m]."""
 
     kind: str
     body: RigidBody

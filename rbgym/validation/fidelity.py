@@ -31,8 +31,7 @@ class Motion:
 
     quaternion (n+1, 4) body to world, of whatever length; angular_velocity (n+1, 3) [rad/s, body];
     energy (n+1,) [J]; angular_momentum (n+1, 3) [kg m^2/s, world].
-    axis: (3,) world axis of the one component of momentum that is an invariant, None for all.
-    where: which lane and episode it was, for reports.
+    axis: (3,) world axis of the only invariant momentum, None for all. where: for reports.
     """
 
     quaternion: Array = field(repr=False)
@@ -149,13 +148,10 @@ FLOOR = 2e-11  # rad and relative: errors below it are round-off in part, and ma
 
 @dataclass(frozen=True)
 class Order:
-    """How the error shrinks with the step: its slope, of attitude and of momentum apart.
-
-    attitude, momentum: slopes between the two finest steps whose errors are above round-off;
-    infinite where none is, the least that it can be where one is, nan where the errors are not
-    finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of J omega, in body axes,
-    relative. floors: of each, what counts as round-off.
-    """
+    """How the error shrinks with the step. attitude, momentum: slopes between the two finest steps
+    whose errors are above round-off; infinite where none is, the least that it can be where one is,
+    nan where the errors are not finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of
+    J omega, in body axes, relative. floors: of each, what counts as round-off."""
 
     attitude: float
     momentum: float
