@@ -109,7 +109,6 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
-    """What one lane of the env shows."""
     with closing(gym.make(env_id, **env_kwargs)) as env:
         return env.observation_space
 

@@ -87,8 +87,6 @@ def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> No
 
 
 class _Play:
-    """One contender's episode, and what is to be seen of it."""
-
     def __init__(self, one: Contender, env_id: str, start: Starts, *, alone: bool) -> None:
         self.env = start.env(env_id, one.env_kwargs)
         self.title = f"{env_id}: {one.name}" if alone else one.name

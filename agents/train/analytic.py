@@ -190,7 +190,6 @@ class Learner:
 
     @property
     def results(self) -> dict[str, Any]:
-        """What results.json tells of it."""
         return {
             "timesteps": self.steps,
             "wall_time": self.seconds,

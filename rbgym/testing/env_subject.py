@@ -76,7 +76,6 @@ class EnvSubject(Subject):
 
     @property
     def title(self) -> str:
-        """What reports call it if nobody gives it a name."""
         with self._opened() as env:
             spec = env.spec
             return spec.id if spec is not None else type(env.unwrapped).__name__
