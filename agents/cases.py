@@ -37,8 +37,7 @@ _TAKEN = {
 
 
 def training_seeds(seed: int, lanes: int) -> list[int]:
-    """Seeds of the lanes of a training, in the upper half of all: no lane of another training has
-    one of them, nor the test set."""
+    """Seeds of the lanes of a training, which no other training nor the test set has."""
     drawn = np.random.SeedSequence(seed).generate_state(lanes, np.uint64)
     return [int(one) | 1 << 63 for one in drawn]
 
@@ -120,8 +119,7 @@ class Starts(NamedTuple):
 
 
 def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env that is judged, see `in_time`; ValueError for starts, which are those of
-    the test set."""
+    """Arguments of an env that is judged, see `in_time`; ValueError for other starts."""
     if env_kwargs.get("initial") is not None:
         raise ValueError(
             f"initial must be left out, as the test set of {env_id} has starts of its own, got "
@@ -131,12 +129,12 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env that is trained in or judged: with a `satellite`, episodes last as long
-    as that takes, unless `max_episode_steps` is among them.
+    """Arguments of an env that is trained in or judged, with the `max_episode_steps` of a
+    `satellite` where they lack it.
 
-    A slew has twice the largest half turn and what success takes besides; where the satellite is
-    slower than the task's, no less than the task's own number of seconds. Of all else that number
-    is the least; stopping a tumble and emptying wheels have as many times that as they take longer.
+    A slew has twice the largest half turn and what success takes besides; with a satellite slower
+    than the task's, the task's own seconds at least, as all else has; stopping a tumble and
+    emptying wheels have as many times that as they take longer.
     """
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
@@ -177,9 +175,8 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
 def starts_of(
     env_id: str, episodes: int = len(TEST_SEEDS), split: str = "test", seed: int = 0
 ) -> list[Starts]:
-    """The first `episodes` start states of a set of `SPLITS`, by category; the n-th of each
-    category has every n-th seed. seed: of fresh starts, which no other seed has, nor a training.
-    Raises ValueError for more than there are."""
+    """The first `episodes` start states of a set of `SPLITS`, by category, dealt out in turn. seed:
+    of fresh starts, which no training has. Raises ValueError for more than there are."""
     named("split", split, SPLITS)
     seeds = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)

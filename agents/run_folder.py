@@ -23,14 +23,9 @@ _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vec
 
 
 class RunFolder:
-    """The paths inside one run's folder.
-
-    config: what was asked for: hyperparameters, seed, versions, command line. checkpoint: the
-    training as it stood last. model, normalizer: what Stable-Baselines3 trained, and its
-    VecNormalize if there is one, as it saves them. policy: the trained policy as data, see
-    `rbgym.agents.policies`. results: steps, wall time and last returns; written last: its presence
-    says finished. tensorboard: the folder of the log.
-    """
+    """The paths inside one run's folder. config: what was asked for. checkpoint: the training as it
+    stood last. model, normalizer: what Stable-Baselines3 saves. policy: as data, see
+    `rbgym.agents.policies`. results: written last, which says finished. tensorboard: the log."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,9 +51,8 @@ class RunFolder:
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
-        """Write config.json, or find the same run there, whose results are returned if it is
-        finished; one that was shorter is to go on. ValueError if there is another. resume: False to
-        remove first what is there."""
+        """Write config.json, or find the same run, or a shorter one, there; its results if it is
+        finished. ValueError if there is another. resume: False to remove first what is there."""
         if not resume:
             for name in _FILES:
                 (self.path / name).unlink(missing_ok=True)
@@ -90,7 +84,6 @@ def length(config: dict[str, Any]) -> Any:
 
 
 def _without_length(config: dict[str, Any]) -> dict[str, Any]:
-    """What else makes two runs the same."""
     numbers = {**_hyperparameters(config), "iterations": None}
     identity = {key: config.get(key) for key in IDENTITY}
     return {**identity, "timesteps": None, "hyperparameters": numbers}
@@ -115,10 +108,9 @@ class Training:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place once it is written and on the disk.
 
-    Whatever interrupts the writing, `path` holds the old content or the new one; where it is a
-    link, what it leads to does. Several processes may write the same file: the last one stays. What
-    one that was killed had begun is removed by the next. Raises OSError, which names `path`, where
-    the disk is full, and where there is something else than a file.
+    Whatever interrupts the writing, `path`, or what it links to, holds the old content or the new
+    one. Of several processes the last one stays, and what a killed one had begun is removed by the
+    next. Raises OSError, which names `path`, for a full disk, and for something else than a file.
     """
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
@@ -161,7 +153,6 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def as_text(content: dict[str, Any]) -> str:
-    """What a JSON file of this content holds."""
     return json.dumps(content, indent=2) + "\n"
 
 

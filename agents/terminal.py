@@ -1,7 +1,4 @@
-"""Tables and progress bars at a terminal; plain text in a pipe, a file or a dumb terminal.
-
-Rich is imported where something is shown: a mistyped command need not wait for it.
-"""
+"""Tables and progress bars at a terminal, by Rich where needed; plain text elsewhere."""
 
 from __future__ import annotations
 

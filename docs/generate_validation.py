@@ -47,7 +47,7 @@ OF = {
     "krenk_brick": "free brick (13, 5, 10)",
 }
 
-DERIVATIVES = "derivatives"  # what rbgym/validation/derivatives.py claims
+DERIVATIVES = "derivatives"  # what `jacobian_claims` claims
 Claim = dict[str, Any]
 
 

@@ -215,7 +215,7 @@ class _Described:
             raise gym.error.ResetNeeded("call reset() before render()")
         if self._viewer is None:
             # Not before something is drawn: training need not load it.
-            from rbgym.envs.rendering.viewer import Viewer
+            from rbgym.envs.rendering.painter import Viewer
 
             self._viewer = Viewer()
         if self.render_mode == "human":

@@ -1,12 +1,11 @@
 """Inertia of a rigid body from samples of its motion, with intervals that hold.
 
 The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in the six
-numbers of J and gives the first guess; noise biases it, for J multiplies rates and attitudes. So
-the motion that the step of rbgym predicts from a start, a tensor and a bias of the rates is fitted
-to all samples by damped Gauss-Newton, each kind weighted by its noise: the method of output errors
-(Maine and Iliff 1985, NASA RP-1138, sections 3 to 5). The inverse of its information matrix is the
-covariance. Derivatives are differences of motions that are stepped side by side, which needs no
-kernel besides that of `rbgym.simulate`.
+numbers of J and gives the first guess, which noise biases. So the motion that the step of rbgym
+predicts from a start, a tensor and a bias of the rates is fitted to all samples by damped
+Gauss-Newton, each kind weighted by its noise: the method of output errors (Maine and Iliff 1985,
+NASA RP-1138, sections 3 to 5). The inverse of its information matrix is the covariance; derivatives
+are differences of motions that are stepped side by side.
 """
 
 import reprlib
@@ -106,8 +105,7 @@ def identify(
     (n - 1, 3) [N m], body axes, held from each sample to the next, or (n, 3), whose last counts for
     nothing. rotor_momentum: (n, 3) [kg m^2/s], body axes, of rotors relative to the body, linear in
     between; the tensor includes the rotors. attitude_noise [rad], rate_noise [rad/s]: standard
-    deviations of each axis; None for what the samples show. Noise is taken as white and normal,
-    torques and rotors as exact.
+    deviations of white noise, each axis; None for what the samples show.
 
     Raises ValueError for bad arguments, samples half a turn apart, and where the samples do not
     tell the tensor: without torque and rotors its scale, in a turn about one axis other numbers.

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.error import Error as GymnasiumError
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents.judge import contenders
+from rbgym.agents.judge import episodes
 from rbgym.agents.policies import load
 from rbgym.agents.train import train
 
@@ -46,8 +46,8 @@ def make_runs(folder):
 
 def judged(folder):
     """Read the policy and let it act once in the env that it says it is for."""
-    env_id, (one,) = contenders.contenders([str(folder)])
-    contenders.observation_space(env_id, one.env_kwargs)
+    env_id, (one,) = episodes.contenders([str(folder)])
+    episodes.observation_space(env_id, one.env_kwargs)
     shape = load(folder).observation_space.shape
     actions, _ = one.policy.predict(np.zeros((2, *shape), np.float32))
     assert np.isfinite(actions).all()

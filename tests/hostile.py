@@ -168,7 +168,7 @@ def bounded():
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
             (training, "bar", _end),
-            (validation, "_results", _end),
+            (validation, "get_context", _end),
             (Campaign, "fly", _end),
             (page, "Page", _end),
         ):

@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib")
 import matplotlib as mpl
 
 import rbgym
-from rbgym.plot import Errors, motions, results, style
+from rbgym.plot import Errors, figures, style
 
 pytestmark = pytest.mark.interpreted
 
@@ -139,7 +139,7 @@ def path_of(figure, body):
     )
     depth = np.sqrt(np.maximum(1.0 - x**2 - y**2, 0.0))
     depth = np.where(np.isnan(near.get_xdata()), -depth, depth)
-    return np.stack([x, y, depth], axis=1) @ motions.view(body)
+    return np.stack([x, y, depth], axis=1) @ figures.view(body)
 
 
 def test_a_polhode_is_the_direction_of_j_omega_on_the_unit_sphere():
@@ -151,7 +151,7 @@ def test_a_polhode_is_the_direction_of_j_omega_on_the_unit_sphere():
 
 @pytest.mark.parametrize("moments", list(itertools.permutations((2.0, 3.0, 4.0))))
 def test_the_view_is_no_mirror_image(moments):
-    seen = motions.view(rbgym.RigidBody(moments))
+    seen = figures.view(rbgym.RigidBody(moments))
     np.testing.assert_allclose(seen @ seen.T, np.eye(3), atol=1e-15)
     assert np.linalg.det(seen) == pytest.approx(1.0)
 
@@ -161,17 +161,17 @@ def test_curves_of_constant_energy_have_that_energy_and_unit_length(moments):
     J = np.array(moments)
     for share in (0.1, 0.5, 0.9):
         level = share / J.min() + (1 - share) / J.max()
-        found = list(motions.energy_curves(J, level))
+        found = list(figures.energy_curves(J, level))
         assert len(found) == 2
         for u in found:
             np.testing.assert_allclose(np.linalg.norm(u, axis=1), 1.0, rtol=1e-14)
             np.testing.assert_allclose(u**2 @ (1 / J), level, rtol=1e-14)
-    assert not list(motions.energy_curves(J, 2.0 / J.min()))
+    assert not list(figures.energy_curves(J, 2.0 / J.min()))
 
 
 def test_the_separatrix_runs_through_the_middle_axis_and_a_free_motion_keeps_to_its_curve():
     J = FREE.moments
-    for u in motions.energy_curves(J, 1 / 6.0):
+    for u in figures.energy_curves(J, 1 / 6.0):
         assert np.abs(u[:, 0]).max() == 1.0
     u = path_of(rbgym.plot.polhode(flip()), FREE)
     np.testing.assert_allclose(u**2 @ (1 / J), u[0] ** 2 @ (1 / J), rtol=1e-6)
@@ -191,7 +191,7 @@ ANGLES = np.array([[2.0, 1.0, 3.0], [1.0, 0.5, NAN], [0.5, 0.1, NAN], [NAN, NAN,
 
 
 def test_bands_leave_out_what_has_ended_and_end_with_the_last():
-    low, median, high = results.quantiles(ANGLES)
+    low, median, high = figures.quantiles(ANGLES)
     np.testing.assert_allclose(median, [2.0, 0.75, 0.3, NAN])
     assert low[0] == pytest.approx(np.percentile([2.0, 1.0, 3.0], 5))
     assert high[1] == pytest.approx(np.percentile([1.0, 0.5], 95))

@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.campaigns.budget import contributions
-from rbgym.agents.campaigns.flight import FIGURES
 from rbgym.agents.campaigns.folder import Campaign
-from rbgym.agents.campaigns.plan import Plan
+from rbgym.agents.campaigns.plan import FIGURES, Plan
 from rbgym.agents.campaigns.replay import Replay
-from rbgym.agents.campaigns.report import Report
-from rbgym.agents.campaigns.requirements import Requirement
+from rbgym.agents.campaigns.report import Report, Requirement, contributions
 
 __all__ = [
     "FIGURES",
@@ -53,9 +50,9 @@ def campaign(
     name, require: limits by figure, see docs/campaign.md. env_kwargs: of the nominal env, for all.
     seed: of all draws. window [s]: the last part of a run, of which errors are told; default that
     in which success is. estimator: behind `rbgym.agents.controllers.Estimating`. impossible:
-    "redraw" to draw anew what cannot be. group: runs that are flown together, by default 256, or
-    32 if they share draws. jobs: processes, default as joblib is configured. with_budget: fly once
-    more without each source. Raises ValueError for bad arguments.
+    "redraw" to draw anew what cannot be. group: runs that are flown together, by default 512, or
+    32 if they share draws or are long. jobs: processes, default as joblib is configured.
+    with_budget: fly once more without each source. Raises ValueError for bad arguments.
     """
     plan = Plan.of(
         env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,

@@ -12,12 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute, csv, parquet
+from tqdm import tqdm
 
 import rbgym
-from rbgym.agents.campaigns.flight import SUCCESS, figures_of
-from rbgym.agents.campaigns.plan import Leg, Pilot, Plan
+from rbgym.agents.campaigns.plan import SUCCESS, Leg, Pilot, Plan, figures_of
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.arguments import count
@@ -38,8 +41,7 @@ class Campaign:
 
     @classmethod
     def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
-        """The campaign of a folder. policies: those that were given as objects, by name. Raises
-        ValueError for a folder that holds none."""
+        """The campaign of a folder, or ValueError. policies: those that are objects, by name."""
         config = read_json(Path(folder) / "campaign.json")
         own = {**config["plan"]["policies"], **(policies or {})}
         return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])
@@ -50,15 +52,12 @@ class Campaign:
 
     @property
     def figures(self) -> list[str]:
-        """Names of the figures that the task has."""
         return figures_of(self.pilot.nominal.env, self.plan.estimator)
 
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
         """Fly the groups that are not there yet, and write the table. jobs: processes, default what
         `joblib.parallel_config` says, or one. Killed at any moment, it goes on with what is left.
         Raises ValueError for draws that cannot be, and where the folder holds another campaign."""
-        import joblib
-
         self._claim()
         if self.plan.impossible == "refuse":
             self.pilot.spread.check(self.runs, self.plan.group)
@@ -94,8 +93,6 @@ class Campaign:
 
     def _follow(self, done: Iterable[dict[str, float]], left: int, shown: bool) -> None:
         """A bar with runs a second and the success rate so far."""
-        from tqdm import tqdm
-
         size, rates = self.plan.group, list[dict[str, float]]()
         before = (len(self.groups) - left) * size
         total, hidden = len(self.groups) * size, None if shown else True
@@ -107,9 +104,6 @@ class Campaign:
                 bar.update(size)
 
     def _write(self) -> None:
-        import pyarrow as pa
-        from pyarrow import compute, csv, parquet
-
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
         table = table.filter(compute.less(table["run"], self.runs))
         for name, write in (("runs.parquet", parquet.write_table), ("runs.csv", csv.write_csv)):
@@ -118,10 +112,7 @@ class Campaign:
 
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
-        """The table by contender and column, in the order of the runs. ValueError where some are
-        left to fly."""
-        from pyarrow import parquet
-
+        """The table by contender and column, by run; ValueError where some are left to fly."""
         path = self.folder / "runs.parquet"
         table = parquet.read_table(path) if path.exists() else None
         if table is None or len(table) != self.runs * len(self.plan.policies):
@@ -145,7 +136,6 @@ class Campaign:
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
     def sample(self, contender: str, figure: str) -> Sample:
-        """A figure of each run."""
         own, grouped = self.columns[contender], self.pilot.spread.grouped
         return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
 
@@ -164,8 +154,6 @@ class Campaign:
 
 def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     """Fly and write a group; the success rate of each contender."""
-    from pyarrow import Table, parquet
-
     pilot = Pilot(plan)
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
@@ -179,7 +167,7 @@ def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
     with replacing(path) as temporary:  # last: it says that the group is flown
-        parquet.write_table(Table.from_pydict(table), temporary)
+        parquet.write_table(pa.Table.from_pydict(table), temporary)
     return {name: float(one[SUCCESS].mean()) for name, one in zip(plan.policies, rows, strict=True)}
 
 

@@ -1,11 +1,11 @@
 """The nominal env of a campaign: what of it can be drawn, and how a draw is given to it.
 
-What `reset` takes differs from run to run. Any other number of the resolved configuration stands in
-the arguments of an env, which a group of runs shares.
+What `reset` takes differs from run to run; a group of runs shares the arguments of its env.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ _AT_ZERO = "misalignment", "axes", "rate_bias"
 # Parts of the resolved configuration of which an argument of the env sets numbers.
 _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",
           "randomization", "disturbance", "faults", "constraints", "orbit")  # fmt: skip
-_ALIASES = {"body.inertia": "inertia"}
 
 
 class Place(NamedTuple):
@@ -47,7 +46,6 @@ class Place(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the single numbers."""
         return [f"{self.name}.{label}" if label else self.name for label in self.labels]
 
     @property
@@ -79,8 +77,7 @@ class Nominal:
         return gym.make_vec(self.env_id, lanes, autoreset_mode=mode, **kwargs)
 
     def find(self, name: str) -> tuple[Place, list[int]]:
-        """The place of a name, and which of its numbers; ValueError, with a near name, for one that
-        there is not."""
+        """The place of a name, and which of its numbers; ValueError for an unknown one."""
         own = _own(name)
         for one in self.places.values():
             if own == one.name:
@@ -116,7 +113,7 @@ class Nominal:
     def _numbers(self) -> Iterator[Place]:
         for name, value in _leaves({part: self.tree.get(part) for part in _PARTS}):
             values = np.asarray(value, dtype=np.float64)
-            if name not in _ALIASES:
+            if name != "body.inertia":  # which is drawn as "inertia"
                 yield Place(name, GROUP, values.ravel(), _labels(values.shape))
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:
@@ -166,8 +163,7 @@ class Nominal:
         return good
 
     def options(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> dict[str, Any]:
-        """The options of a reset that gives n lanes these numbers, (n, size) by name. state: of the
-        env's own starts, which keep what is not drawn."""
+        """Options of a reset with these numbers, (n, size) by name, the rest as in `state`."""
         found = {n: v for n, v in values.items() if self.places[n].level == PARAMETER}
         n = len(state["quaternion"])
         if found.keys() & {"inertia", "axes"}:
@@ -205,20 +201,13 @@ def varied(env: Any) -> set[str]:
 
 def _own(name: str) -> str:
     """The name under which a number is drawn."""
-    for alias, own in _ALIASES.items():
-        if f"{name}.".startswith(f"{alias}."):
-            return own + name.removeprefix(alias)
-    return name
+    return name.removeprefix("body.") if f"{name}.".startswith("body.inertia.") else name
 
 
 def _labels(shape: tuple[int, ...]) -> tuple[str, ...]:
     if shape in ((), (1,)):
         return ("",)
-    return (
-        ("x", "y", "z")
-        if shape == (3,)
-        else tuple(".".join(map(str, k)) for k in np.ndindex(shape))
-    )
+    return tuple("xyz" if shape == (3,) else (".".join(map(str, k)) for k in np.ndindex(shape)))
 
 
 def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -229,15 +218,7 @@ def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
         if {*node} != {"value", "source"}:
             yield from _leaves(node, f"{before}{name}.")
         elif isinstance(value := node["value"], int | float | list) and not isinstance(value, bool):
-            array = np.asarray(value) if _is_even(value) else np.empty(0)
-            if array.size and array.dtype.kind in "if":
-                yield before + name, value
-
-
-def _is_even(value: Any) -> bool:
-    """Whether lists within are of one length, as an array's."""
-    try:
-        np.asarray(value)
-    except ValueError:
-        return False
-    return True
+            with suppress(ValueError):  # of lists within that differ in length
+                array = np.asarray(value)
+                if array.size and array.dtype.kind in "if":
+                    yield before + name, value

@@ -1,17 +1,17 @@
-"""A campaign as pictures; matplotlib is imported when one is drawn."""
+"""A campaign as pictures."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from rbgym.agents.campaigns.report import QUANTILES, Report
-from rbgym.agents.campaigns.sensitivity import strongest
+from rbgym.agents.campaigns.statistics import strongest
+from rbgym.agents.judge.plots import save
+from rbgym.plot import style
 from rbgym.quaternion import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MAIN = "ape_deg", "rpe_deg", "settling_s", "effort_nms"
 _MOST = 12  # draws of a tornado
@@ -19,14 +19,12 @@ _MOST = 12  # draws of a tornado
 
 def write(report: Report, folder: Path) -> None:
     """Write histograms, cumulative curves, sensitivities and the envelope over time as PNG."""
-    from rbgym.agents.judge.plots import save
-
     folder.mkdir(parents=True, exist_ok=True)
     for draw in (histograms, cumulative, tornado, envelope):
         save(draw(report), folder / f"{draw.__name__}.png")
 
 
-def histograms(report: Report) -> "Figure":
+def histograms(report: Report) -> Figure:
     """How many runs have which value of a figure, and its limits."""
 
     def draw(ax: Any, values: Array, ends: tuple[float, float], **line: Any) -> None:
@@ -35,7 +33,7 @@ def histograms(report: Report) -> "Figure":
     return _each(report, draw, "runs")
 
 
-def cumulative(report: Report) -> "Figure":
+def cumulative(report: Report) -> Figure:
     """The share of runs up to a value of a figure, and its limits."""
 
     def draw(ax: Any, values: Array, ends: tuple[float, float], **line: Any) -> None:
@@ -46,63 +44,54 @@ def cumulative(report: Report) -> "Figure":
     return _each(report, draw, "% of runs")
 
 
-def _each(report: Report, draw: Callable[..., None], label: str) -> "Figure":
-    """Axes for each of the main figures and those with a requirement, on which `draw` draws each
-    contender; ends: of all their values."""
-    from rbgym.plot import style
-
+@style.context()
+def _each(report: Report, draw: Callable[..., None], label: str) -> Figure:
+    """The main figures and those with a requirement; `draw` draws each contender of one."""
     wanted = [*next(iter(report.verdicts.values()))]
     shown = {*_MAIN, *(one.figure for one in wanted)}
     names = [name for name in report.campaign.figures if name in shown]
-    with style.context():
-        figure = style.picture(7.0, 1.9 * len(names), report.campaign.plan.env_id)
-        for ax, name in zip(
-            figure.subplots(len(names), 1, squeeze=False)[:, 0], names, strict=True
-        ):
-            of_all = {n: own[name].astype(float) for n, own in report.campaign.columns.items()}
-            finite = np.concatenate([own[np.isfinite(own)] for own in of_all.values()])
-            ends = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-            for k, (contender, own) in enumerate(of_all.items()):
-                draw(ax, own, ends, label=contender, **style.line(k))
-            for limit in (one.limit for one in wanted if one.figure == name):
-                ax.axvline(limit, color="black", linewidth=0.9)
-            ax.set(xlabel=name, ylabel=label)
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
+    figure = style.picture(7.0, 1.9 * len(names), report.campaign.plan.env_id)
+    for ax, name in zip(figure.subplots(len(names), 1, squeeze=False)[:, 0], names, strict=True):
+        of_all = {n: own[name].astype(float) for n, own in report.campaign.columns.items()}
+        finite = np.concatenate([own[np.isfinite(own)] for own in of_all.values()])
+        ends = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+        for k, (contender, own) in enumerate(of_all.items()):
+            draw(ax, own, ends, label=contender, **style.line(k))
+        for limit in (one.limit for one in wanted if one.figure == name):
+            ax.axvline(limit, color="black", linewidth=0.9)
+        ax.set(xlabel=name, ylabel=label)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
     return figure
 
 
-def tornado(report: Report) -> "Figure":
+@style.context()
+def tornado(report: Report) -> Figure:
     """The strongest effects of the draws, with intervals."""
-    from rbgym.plot import style
-
-    with style.context():
-        many = len(report.effects)
-        figure = style.picture(7.0, 3.2 * many, report.campaign.plan.env_id)
-        axes = figure.subplots(many, 1, squeeze=False)[:, 0]
-        for ax, (name, found) in zip(axes, report.effects.items(), strict=True):
-            bars = [next(filter(None, pair)) for pair in strongest(found, _MOST)][::-1]
-            at, values = np.arange(len(bars)), [one.value for one in bars]
-            wide = [[one.value - one.low for one in bars], [one.high - one.value for one in bars]]
-            ax.barh(at, values, xerr=np.abs(wide), color=style.COLOURS[0])
-            ax.set_yticks(at, [f"{one.name}: {one.of}" for one in bars])
-            ax.set(xlim=(-1.05, 1.05), title=name, xlabel="rank correlation, 95 % interval")
-            ax.axvline(0.0, color="black", linewidth=0.6)
+    many = len(report.effects)
+    figure = style.picture(7.0, 3.2 * many, report.campaign.plan.env_id)
+    axes = figure.subplots(many, 1, squeeze=False)[:, 0]
+    for ax, (name, found) in zip(axes, report.effects.items(), strict=True):
+        bars = [next(filter(None, pair)) for pair in strongest(found, _MOST)][::-1]
+        at, values = np.arange(len(bars)), [one.value for one in bars]
+        wide = [[one.value - one.low for one in bars], [one.high - one.value for one in bars]]
+        ax.barh(at, values, xerr=np.abs(wide), color=style.COLOURS[0])
+        ax.set_yticks(at, [f"{one.name}: {one.of}" for one in bars])
+        ax.set(xlim=(-1.05, 1.05), title=name, xlabel="rank correlation, 95 % interval")
+        ax.axvline(0.0, color="black", linewidth=0.6)
     return figure
 
 
-def envelope(report: Report) -> "Figure":
+@style.context()
+def envelope(report: Report) -> Figure:
     """Median, 95 % and 99.73 % of the attitude error over time."""
-    from rbgym.plot import style
-
-    with style.context():
-        figure = style.picture(7.0, 3.2, report.campaign.plan.env_id)
-        ax = figure.subplots()
-        for k, contender in enumerate(report.campaign.columns):
-            time, (middle, most, nearly_all) = report.campaign.envelope(contender, QUANTILES)
-            line = style.line(k)
-            ax.plot(time, middle, label=contender, **line)
-            ax.fill_between(time, middle, most, alpha=0.25, color=line["color"], linewidth=0)
-            ax.plot(time, nearly_all, linewidth=0.7, **line)
-        ax.set(yscale="log", xlabel="time [s]", ylabel="attitude error [deg]: 50, 95, 99.73 %")
-        ax.legend()
+    figure = style.picture(7.0, 3.2, report.campaign.plan.env_id)
+    ax = figure.subplots()
+    for k, contender in enumerate(report.campaign.columns):
+        time, (middle, most, nearly_all) = report.campaign.envelope(contender, QUANTILES)
+        line = style.line(k)
+        ax.plot(time, middle, label=contender, **line)
+        ax.fill_between(time, middle, most, alpha=0.25, color=line["color"], linewidth=0)
+        ax.plot(time, nearly_all, linewidth=0.7, **line)
+    ax.set(yscale="log", xlabel="time [s]", ylabel="attitude error [deg]: 50, 95, 99.73 %")
+    ax.legend()
     return figure

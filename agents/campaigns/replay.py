@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow import Table, csv
 
 from rbgym.agents.campaigns.folder import Campaign
+from rbgym.agents.judge import videos
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
+from rbgym.envs.rendering.instant import Trail, scene_of
+from rbgym.envs.rendering.painter import Painter
 from rbgym.quaternion import Array, multiply
 
 if TYPE_CHECKING:
@@ -25,10 +29,9 @@ _SIZE = 360  # pixels of a film
 @dataclass(frozen=True)
 class Replay:
     """A run again. row: its row of the table, by column. time: instants [s], (m,). telemetry: (m,
-    size) by name: quaternion, target_quaternion, body to world, and estimate likewise, of an
-    estimator or as the sensors show it; angular_velocity [rad/s] and torque [N m], body axes;
-    wheel_momentum [N m s]; attitude_error [rad]; command. What acts in a control period stands at
-    its beginning, nan at the end."""
+    size) by name: quaternion, target_quaternion and estimate, as held or shown, body to world;
+    angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s]; attitude_error
+    [rad]; command. What acts in a control period stands at its beginning, nan at the end."""
 
     run: int
     contender: str
@@ -41,18 +44,16 @@ class Replay:
         cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
     ) -> "Replay":
         """Fly the run's group again as the campaign did, to the last bit. contender: default the
-        first. video: a film to write, .mp4 or .gif. ValueError for a run or contender that there is
-        not."""
+        first. video: a film to write, .mp4 or .gif. ValueError for an unknown run or contender."""
         if not (isinstance(run, int) and 0 <= run < campaign.runs):
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
         group, lane = divmod(run, campaign.plan.group)
-        frames = list[Any]()
-        filming = None if video is None else _camera(campaign, lane, frames)
-        leg = campaign.pilot.fly(group, name, filming)
-        if video is not None:
-            _write_film(video, campaign, frames)
+        film = None if video is None else _Film(campaign, lane)
+        leg = campaign.pilot.fly(group, name, film and film.of)
+        if film and video:
+            film.write(video)
         seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
         told = {n: values[:m, lane] for n, values in seen.items() if n not in _UNTOLD}
         told["attitude_error"] = seen["angle"][:m, lane]
@@ -66,15 +67,11 @@ class Replay:
         return cls(run, name, row, leg.flight.dt * np.arange(m), told)
 
     def differs(self, campaign: Campaign) -> list[str]:
-        """Columns of which the table holds something else: none on a machine that rounds as the one
-        that flew it."""
+        """Columns that differ from the table's: none on a machine that rounds alike."""
         there = campaign.columns[self.contender]
         return [name for name, value in self.row.items() if there[name][self.run] != value]
 
     def write_csv(self, path: Path) -> None:
-        """One line an instant."""
-        from pyarrow import Table, csv
-
         table = {"time": self.time}
         for name, values in self.telemetry.items():
             labels = _AXES.get(name, range(values.shape[1]))
@@ -105,34 +102,25 @@ class Replay:
         return figure
 
 
-def _camera(campaign: Campaign, lane: int, frames: list[Any]) -> Callable[[Any], Any]:
-    """Takes pictures of a lane of an env in flight."""
-    from rbgym.envs.rendering import scene_of
-    from rbgym.envs.rendering.instant import Trail
-    from rbgym.envs.rendering.painter import Painter
+class _Film:
+    """Pictures of a lane in flight."""
 
-    painter, trail, stride = Painter((_SIZE, _SIZE)), Trail(), _timing(campaign).stride
+    def __init__(self, campaign: Campaign, lane: int) -> None:
+        setup = campaign.pilot.nominal.setup
+        self.painter, self.trail, self.lane = Painter((_SIZE, _SIZE)), Trail(), lane
+        self.timing, self.frames = videos.Timing.of(setup.dt, int(setup.limit)), list[Any]()
 
-    def watching(env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+    def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
+        """What takes them, as `plan.fly` calls it."""
+
         def see(instant: int, running: NDArray[np.bool_]) -> None:
-            if running[lane]:
-                scene = scene_of(env, lane, trail)
-                frames.extend([painter.paint(scene)] if instant % stride == 0 else [])
+            if running[self.lane]:
+                scene = scene_of(env, self.lane, self.trail)
+                if instant % self.timing.stride == 0:
+                    self.frames.append(self.painter.paint(scene))
 
         return see
 
-    return watching
-
-
-def _timing(campaign: Campaign) -> Any:
-    from rbgym.agents.judge.videos import Timing
-
-    setup = campaign.pilot.nominal.setup
-    return Timing.of(setup.dt, int(setup.limit))
-
-
-def _write_film(path: Path, campaign: Campaign, frames: list[Any]) -> None:
-    from rbgym.agents.judge.videos import write
-
-    with replacing(path) as temporary:
-        write(temporary, frames, _timing(campaign).rate, kind=path.suffix)
+    def write(self, path: Path) -> None:
+        with replacing(path) as temporary:
+            videos.write(temporary, self.frames, self.timing.rate, kind=path.suffix)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place, varied
 from rbgym.arguments import finite, number
@@ -22,9 +23,8 @@ _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws: numbers of places, each with its place in there. quantiles:
-    of uniform numbers (n, size) the drawn ones. nominal: what a budget puts in their place, (size,)
-    or None where the env draws it."""
+    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones.
+    nominal: what a budget puts in their place, (size,), or None where the env draws it."""
 
     name: str
     numbers: list[tuple[Place, int]]
@@ -41,8 +41,7 @@ class Spread:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
     draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
 
-    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter:
-    they depend neither on other runs nor on other sources.
+    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
     """
 
     def __init__(
@@ -90,9 +89,6 @@ class Spread:
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
     def _joint(self, argument: str, value: Any) -> Source:
-        """Normal numbers that vary together."""
-        from scipy.stats import norm
-
         given = keys(argument, value, ("names", "mean", "matrix"))
         found = [self.nominal.find(name) for name in given.get("names") or ()]
         numbers = [(place, i) for place, which in found for i in which]
@@ -113,7 +109,7 @@ class Spread:
             ) from None
         drawn_by_env = any(place.nominal is None for place, _ in numbers)
         return Source(
-            "+".join(given["names"]), numbers, lambda u: mean + norm.ppf(u) @ root.T,
+            "+".join(given["names"]), numbers, lambda u: mean + stats.norm.ppf(u) @ root.T,
             None if drawn_by_env else np.array(own),
         )  # fmt: skip
 
@@ -190,10 +186,7 @@ class Spread:
 
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
-    """The quantile function of {kind: numbers}, of uniform numbers (n, size); ValueError for what
-    is no distribution."""
-    from scipy import stats
-
+    """The quantile function of {kind: numbers}, of uniform numbers (n, size); or ValueError."""
     kinds: dict[str, Callable[..., Any]] = {
         "normal": lambda mean, std: stats.norm(mean, std),
         "uniform": lambda low, high: stats.uniform(low, high - low),
@@ -234,14 +227,12 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
 
 
 def _blocks(spread: Mapping[str, Any]) -> list[Any]:
-    """What a spread says of numbers that vary together, block by block."""
     blocks = spread.get(_COVARIANCE, [])
     return [blocks] if isinstance(blocks, Mapping) else list(blocks)
 
 
 def drawn_names(spread: Any) -> list[str]:
-    """All names of a spread, those of its covariances among them; ValueError where it is no dict of
-    distributions by name."""
+    """All names of a spread, with its covariances'; ValueError for no dict of distributions."""
     if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
         raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
     joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))

@@ -1,4 +1,4 @@
-"""Shares, quantiles and differences, with intervals that hold for any distribution.
+"""Shares, quantiles, differences and sensitivities, with intervals for any distribution.
 
 Runs of a group that share draws are not independent. For them the number of runs is replaced by the
 effective one, from the variance between groups (Korn & Graubard 1998, Survey Methodology 24(2)),
@@ -6,13 +6,20 @@ and the interval of a quantile is that of the share below it (Woodruff 1952, JAS
 """
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, binom, ttest_1samp
+from numpy.typing import NDArray
+from scipy.stats import beta, binom, rankdata, ttest_1samp
 
+from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
 from rbgym.quaternion import Array
+
+_FEWEST = 5  # runs on either side that are compared
+_ROUNDING = 1e-14  # a start at rest differs by this much
+_LEVEL = 1.959963984540054  # of a standard normal number, 95 %
 
 
 class Sample(NamedTuple):
@@ -35,9 +42,8 @@ class Sample(NamedTuple):
         return min(max(share * (1.0 - share) / variance, count), n)
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
-        """The smallest value below or at which a share p of the runs lies, and the two values
-        between which it is with this confidence: order statistics (David & Nagaraja 2003, 7.1),
-        infinite where there are too few runs."""
+        """The least value that a share p of the runs does not exceed, and its interval: order
+        statistics (David & Nagaraja 2003, 7.1), infinite where there are too few runs."""
         values, n, tail = np.sort(self.values), len(self.values), 0.5 * (1.0 - confidence)
         value = float(values[max(math.ceil(p * n - 1e-9), 1) - 1])
         m = round(self.effective((self.values <= value).astype(np.float64)))
@@ -68,8 +74,7 @@ def least_runs(share: float, confidence: float) -> int:
 
 
 def share_bounds(hits: float, n: float, confidence: float) -> tuple[float, float]:
-    """One-sided bounds of a share, each at this confidence: Clopper & Pearson (1934). hits, n:
-    perhaps effective numbers, not whole."""
+    """One-sided bounds of a share: Clopper & Pearson (1934). hits, n: need not be whole."""
     low = 0.0 if hits <= 0.0 else float(beta.ppf(1.0 - confidence, hits, n - hits + 1.0))
     high = 1.0 if hits >= n else float(beta.ppf(confidence, hits + 1.0, n - hits))
     return low, high
@@ -78,3 +83,96 @@ def share_bounds(hits: float, n: float, confidence: float) -> tuple[float, float
 def shown_at(share: float, hits: float, n: float) -> float:
     """The largest confidence at which the lower bound of a share is no less than this."""
     return 0.0 if hits <= 0.0 else float(beta.sf(share, hits, n - hits + 1.0))
+
+
+class Effect(NamedTuple):
+    """How a figure, or whether a run misses something, goes with a draw, from -1 to 1, and the 95 %
+    interval. sized: whether it is with the distance of the draw from its median, whatever the sign.
+    """
+
+    draw: str
+    of: str
+    value: float
+    low: float
+    high: float
+    sized: bool
+    misses: bool
+
+    @property
+    def name(self) -> str:
+        return f"|{self.draw}|" if self.sized else self.draw
+
+    @property
+    def strength(self) -> tuple[float, float]:
+        """How far the interval is from 0, then the value."""
+        sure = min(abs(self.low), abs(self.high)) if self.low * self.high > 0.0 else 0.0
+        return sure, abs(self.value)
+
+
+def effects(
+    columns: Mapping[str, Array],
+    draws: Mapping[str, int],
+    misses: Mapping[str, NDArray[np.bool_]],
+) -> list[Effect]:
+    """Those of every draw on every figure of a contender and on its misses, (n,) by name; misses
+    first, then the surest, farthest from 0. draws: how many of each are independent.
+
+    Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
+    Psychometrika 65(1). What has two values, as a miss, or a fault that is there or not, has the
+    rank-biserial correlation 2 P(larger) - 1 of the Mann-Whitney test, which reaches 1 however rare
+    the one value is; its interval is that of Hanley & McNeil (1982), Radiology 143(1). Each is
+    taken of the draw or of its distance from the median, whichever tells more.
+    """
+    figures = {n: rankdata(columns[n].astype(float)) for n in FIGURES if n in columns}
+    found = list[Effect]()
+    for draw, n in draws.items():
+        values = columns[draw].astype(float)
+        if np.ptp(values) < _ROUNDING:
+            continue
+        sides = {False: values, True: np.abs(values - np.median(values))}
+        if two := len(np.unique(values)) <= 2:
+            del sides[True]
+        for of, other in {**figures, **misses}.items():
+            missed = of in misses
+            tries = []
+            for sized, side in sides.items():
+                if missed:
+                    how = rank_biserial(rankdata(side), other, n)
+                elif two:
+                    how = rank_biserial(other, side == side.max(), n)
+                else:
+                    how = rank_correlation(rankdata(side), other, n)
+                tries.append(Effect(draw, of, *how, sized, missed))
+            best = max(tries, key=lambda one: abs(one.value))
+            found += [best] if math.isfinite(best.value) else []
+    return sorted(found, key=lambda one: (one.misses, one.strength), reverse=True)
+
+
+def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effect | None]]:
+    """Of each draw the strongest effect on misses and on figures; the draws in their order."""
+    draws = [*dict.fromkeys(one.draw for one in found)][:most]
+    first = {(one.draw, one.misses): one for one in reversed(found)}
+    return [(first.get((draw, True)), first.get((draw, False))) for draw in draws]
+
+
+def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
+    """Spearman's, and its interval; nan where either does not differ."""
+    if np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
+        return math.nan, math.nan, math.nan
+    r = float(np.corrcoef(ranks, others)[0, 1])
+    z = math.atanh(min(max(r, -1.0 + 1e-15), 1.0 - 1e-15))
+    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(n - 3, 1))
+    return r, math.tanh(z - wide), math.tanh(z + wide)
+
+
+def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int) -> tuple[float, float, float]:
+    """Of ranks where something is `there` against those where it is not: 2 a - 1, where a is the
+    area under the curve, and its interval; nan for fewer than five of either."""
+    i, k = int(there.sum()), int((~there).sum())
+    if min(i, k) < _FEWEST or np.ptp(ranks) == 0.0:
+        return math.nan, math.nan, math.nan
+    a = (float(ranks[there].sum()) - 0.5 * i * (i + 1)) / (i * k)
+    p, q = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
+    variance = (a * (1.0 - a) + (i - 1) * (p - a * a) + (k - 1) * (q - a * a)) / (i * k)
+    r, wide = 2.0 * a - 1.0, 2.0 * _LEVEL * math.sqrt(max(variance, 0.0) * len(ranks) / n)
+    return r, max(r - wide, -1.0), min(r + wide, 1.0)

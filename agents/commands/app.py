@@ -1,7 +1,5 @@
-"""The application that the commands join: its page, their order, and how it ends on bad input.
-
-Only what a command needs is imported, when it runs: learning libraries belong to train and to the
-evaluation of a trained policy. Bad input ends with one line on stderr and exit status 2.
+"""The application that the commands join: its page, their order, and how it ends on bad input: with
+one line on stderr and exit status 2. Only what a command needs is imported, when it runs.
 """
 
 from collections.abc import Callable, Iterator

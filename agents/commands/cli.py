@@ -1,5 +1,4 @@
-"""The command line: `rbgym list | simulate | train | export | evaluate | card | campaign |
-validate | warm | view`."""
+"""The command line, `rbgym`, with all of its commands."""
 
 import sys
 from io import TextIOWrapper

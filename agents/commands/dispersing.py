@@ -108,7 +108,6 @@ def campaign(
 
 
 def _read(option: str, path: Path | None) -> Mapping[str, Any]:
-    """What a YAML file says; ValueError if that is no mapping."""
     if path is None:
         return {}
     from rbgym.agents.train.presets import read_file

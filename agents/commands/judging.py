@@ -59,7 +59,7 @@ def evaluate(
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     from rbgym.agents.judge import evaluation, tables
-    from rbgym.agents.judge.contenders import contenders
+    from rbgym.agents.judge.episodes import contenders
 
     if video:
         from rbgym.agents.judge import videos

@@ -203,7 +203,7 @@ def export(
     import gymnasium as gym
 
     from rbgym.agents.export import export_c, export_onnx
-    from rbgym.agents.judge.contenders import contenders
+    from rbgym.agents.judge.episodes import contenders
 
     if c is None and onnx is None:
         raise ValueError("--c or --onnx must name a folder, got neither")

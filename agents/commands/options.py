@@ -1,7 +1,4 @@
-"""Options that several commands have: how their texts are read, and what the shell completes.
-
-Names are completed from the catalogues, without any learning library.
-"""
+"""Options that several commands have: how texts are read, and what the shell completes."""
 
 import math
 import os
@@ -62,45 +59,51 @@ def whole(text: str) -> int:
     raise typer.BadParameter(f"must be a whole number from 0 on, got {text!r}")
 
 
+def refusing(check: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """A callback that gives back what was given, one or several, unless `check` raises for it."""
+
+    def refuse(given: Any) -> Any:
+        for one in [given] if isinstance(given, str | Path) else given or ():
+            check(one)
+        return given
+
+    return refuse
+
+
 # Paths that cannot be written are refused before the work.
 
 
-def file_to_write(path: Path | None) -> Path | None:
-    if path is not None:
-        target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
-        taken = os.path.lexists(target) and not target.is_file()
-        if taken or not os.access(target.parent, os.W_OK):
-            raise typer.BadParameter(
-                f"must be a file that can be written, in a folder that is there, got {str(path)!r}"
-            )
-    return path
+@refusing
+def file_to_write(path: Path) -> None:
+    target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
+    taken = os.path.lexists(target) and not target.is_file()
+    if taken or not os.access(target.parent, os.W_OK):
+        raise typer.BadParameter(
+            f"must be a file that can be written, in a folder that is there, got {str(path)!r}"
+        )
 
 
-def plot_to_write(path: Path | None) -> Path | None:
-    """The path of a plot, whose ending says in which format."""
-    if path is not None and path.suffix:
+@refusing
+def plot_to_write(path: Path) -> None:
+    if path.suffix:  # it says in which format
         from matplotlib.backend_bases import FigureCanvasBase
 
         known = sorted(FigureCanvasBase.filetypes)
         if path.suffix[1:] not in known:
             raise typer.BadParameter(f"must end in one of {known}, got {str(path)!r}")
-    return file_to_write(path)
+    file_to_write(path)
 
 
-def folder_to_make(path: Path | None) -> Path | None:
-    if path is not None:
-        there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
-        if not (there.is_dir() and os.access(there, os.W_OK)):
-            raise typer.BadParameter(f"must be a folder that can be written, got {str(path)!r}")
-        if not str(path).isprintable():  # TensorBoard and JSON take UTF-8
-            raise typer.BadParameter(f"must be a printable name, got {str(path)!r}")
-    return path
+@refusing
+def folder_to_make(path: Path) -> None:
+    there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise typer.BadParameter(f"must be a folder that can be written, got {str(path)!r}")
+    if not str(path).isprintable():  # TensorBoard and JSON take UTF-8
+        raise typer.BadParameter(f"must be a printable name, got {str(path)!r}")
 
 
-def files_beside(path: Path | None) -> Path | None:
-    """A path to which endings are added, in a folder that is there or is to be made."""
-    folder_to_make(None if path is None else path.parent)
-    return path
+files_beside = refusing(lambda path: folder_to_make(path.parent))  # endings are added to the path
 
 
 def algorithms() -> list[str]:
@@ -115,21 +118,7 @@ def policies() -> list[str]:
     return [*catalogue.names(), PRETRAINED, *runs]
 
 
-# What is mistyped is refused before anything is imported that computes.
-
-
-def refusing(check: Callable[[str], object]) -> Callable[[Any], Any]:
-    """A callback that gives names back, one or several, unless `check` raises for one of them."""
-
-    def refuse(given: Any) -> Any:
-        for name in [given] if isinstance(given, str) else given or ():
-            check(name)
-        return given
-
-    return refuse
-
-
-# A module that an id names is imported later.
+# What is mistyped is refused before anything is imported that computes, or that an id names.
 known_environments = refusing(lambda env_id: ":" in env_id or spec_of(env_id))
 known_integrators = refusing(lambda name: rbgym.integrators.known(name))
 known_algorithm = refusing(lambda name: named("algo", name, algorithms()))
@@ -142,7 +131,7 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
         # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
-    from rbgym.agents.judge.contenders import observation_space
+    from rbgym.agents.judge.episodes import observation_space
 
     observation_space(env_id, given)
 

@@ -160,10 +160,10 @@ def view(
     Up to three runs stand side by side, one for each integrator and policy; without an environment
     they are free bodies.
     """
-    from rbgym.agents.view import page, scenario
+    from rbgym.agents.view import page, simulation
     from rbgym.agents.view.server import address, close_server, open_server
 
-    shown = scenario.scenario_of(
+    shown = simulation.scenario_of(
         env,
         integrator or (),
         policy or (),

@@ -97,7 +97,7 @@ class Acquiring:
             self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
         self.fine, strongest = fine, columns["magnetic_field"].factor
         self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
-        least = np.finfo(np.float32).eps ** 2  # of what is shown in float32
+        least = float(np.finfo(np.float32).eps) ** 2  # of what is shown in float32
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
 

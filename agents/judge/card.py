@@ -1,26 +1,64 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 import json
+import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, by_name, starts_of
-from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.conditions import conditions_of
-from rbgym.agents.judge.contenders import Contender, contenders, observation_space
-from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
+from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
+from rbgym.agents.judge import tables
+from rbgym.agents.judge.episodes import (
+    Contender,
+    Episodes,
+    contenders,
+    joined,
+    observation_space,
+    play,
+    play_from,
+)
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.agents.run_folder import as_text, replacing
+from rbgym.envs.base import AttitudeEnv
+from rbgym.envs.parts.goals import Rest, Target
+
+_ARCSECOND = math.radians(1.0 / 3600.0)
+# What satellites are judged with where they do not know their state. The gyros are as Sensonor has
+# them of the STIM210: 0.10 deg/sqrt(h), and a bias of 10 deg/h rms over temperature (frequently
+# asked questions, sensonor.com). The walk of their bias and the star tracker are an example, of the
+# order of those that small satellites fly, and no product's.
+SENSORS: dict[str, Any] = {
+    "gyro": {
+        "angle_walk": math.radians(0.10) / 60.0,
+        "rate_walk": 1e-7,
+        "bias": math.radians(10.0) / 3600.0,
+    },
+    "star_tracker": {
+        "across_boresight": 10.0 * _ARCSECOND,
+        "about_boresight": 70.0 * _ARCSECOND,
+        "boresight": (0.0, 0.0, 1.0),
+        "period": 0.5,
+        "slew_rate": math.radians(2.0),
+    },
+}
+# What an estimator leaves of attitude [rad] and bias [rad/s], about: the noise that policies are
+# trained in, beside that of the gyros.
+_LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
+BEHIND, DISPERSED = "behind", "dispersed"
+# What a law does not know of its body: moments of inertia and strengths off by so much, and the
+# angle by which actuators are mounted askew [rad].
+DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
+_RUBBING = {"friction": 0.5}  # of wheels that have any
 
 
 @dataclass(frozen=True)
@@ -29,9 +67,8 @@ class Row:
 
     of_seeds: by the seed of training, for policies trained with several, of which the package's is
     the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
-    wall_time; empty for a controller. conditions: the evaluation of "all" in those that make sense
-    for the task, see `rbgym.agents.judge.conditions`; of the package's policy, that which was
-    trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
+    wall_time. conditions: the evaluation of "all" in those of `conditions_of`, of the package's
+    policy trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
     """
 
     merits: Mapping[str, Evaluation]
@@ -67,8 +104,9 @@ class Card:
         }
 
     def write(self, path: Path) -> None:
-        """Write the tables, the figures as JSON and the plot beside each other, with the endings
-        .md, .json and .png. They replace what is there when all are written, or not at all."""
+        """Write the tables (.md), the figures (.json) and the plot (.png), all of them or none."""
+        from rbgym.agents.judge import plots  # which needs matplotlib
+
         path.parent.mkdir(parents=True, exist_ok=True)
         content = self.as_dict()
         whole = {name: row.merits[ALL] for name, row in self.rows.items()}
@@ -97,10 +135,9 @@ def make_card(
 ) -> Card:
     """Measure controllers and policies on the test set of a task.
 
-    targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
-    one algorithm with different seeds make one row; without any, every controller that fits, and
-    the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. progress: called with (done, all) before each policy.
+    targets: names of controllers, "pretrained", or folders of runs or policies, of which those that
+    differ in the seed alone make one row; without any, all that fit. env_kwargs: of the env for
+    every row, over those of a policy's training. progress: called with (done, all) before each.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
@@ -198,3 +235,49 @@ def _row(members: list[Played], env_id: str) -> Row:
         with closing(gym.make(env_id, **one.env_kwargs)) as env:
             holds = controllers.validity(one.policy, env)
     return Row(merits, rates, origin, conditions, holds)
+
+
+class Condition(NamedTuple):
+    """env_kwargs: arguments of the env in which contenders are judged. trained_in: those with which
+    a policy is trained for it. estimating: whether an estimator stands in front of contenders."""
+
+    env_kwargs: dict[str, Any]
+    trained_in: dict[str, Any]
+    estimating: bool = False
+
+
+def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
+    """Those that make sense for a task, by name; given: arguments that the env has in all of them.
+
+    "behind": gyros and a star tracker, `SENSORS`, measure the state, an estimator stands in front,
+    and commands act one control period late. "dispersed": bodies and actuators differ from what
+    laws are told, `DISPERSIONS`. Neither where its arguments are given.
+    """
+    task, found = task_of(env_id), {}
+    with closing(gym.make(env_id, **given)) as made:
+        env = cast(AttitudeEnv, made.unwrapped)
+        dt, wheels = float(env.dt), env.actuator.rotors
+    attitude_only = isinstance(task.goal, Target | Rest) and not task.docked
+    if attitude_only and not given.keys() & {"sensor", "actuator"}:
+        late = {**given, "actuator": {"delay": {"seconds": dt}}}
+        estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
+        found[BEHIND] = Condition(
+            late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
+        )
+    if "randomization" not in given:
+        rubs = wheels and (wheels.viscous or wheels.coulomb)
+        dispersed = {**given, "randomization": DISPERSIONS | (_RUBBING if rubs else {})}
+        found[DISPERSED] = Condition(dispersed, dispersed)
+    return {name: one for name, one in found.items() if _can_be(env_id, one)}
+
+
+def _can_be(env_id: str, condition: Condition) -> bool:
+    with warnings.catch_warnings():  # of sensors too coarse without the estimator
+        warnings.filterwarnings("ignore", message="sensor", category=UserWarning)
+        try:
+            with closing(gym.make(env_id, **condition.env_kwargs)) as env:
+                if condition.estimating:
+                    controllers.Estimating.for_env(controllers.Idle(), env)
+        except ValueError:  # another observation, goals apart, what the task has not
+            return False
+    return True

@@ -1,31 +1,116 @@
-"""Episodes from the fixed start states of a task, as a policy plays them."""
+"""Who is judged, and the episodes that they play from the fixed start states of a task."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, check_policy, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.judge.contenders import own_kwargs
-from rbgym.agents.policies import trained
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
+from rbgym.registration import ENVIRONMENTS
+
+# Env arguments that decide on what an observation's entries are: others move at most the bounds,
+# which a policy does not look at.
+_ENTRIES = frozenset({"observation", "preview", "actuator"})
 
 # Of Episodes: one value of each episode, and one of each instant and episode.
 _LANES = ("seeds", "category", "returns", "costs", "lengths", "success", "least_time")
 _HISTORIES = (
     "attitude_error", "rate_error", "torque", "actions", "wheel_speed", "relative", "reached",
 )  # fmt: skip
+
+
+class Contender(NamedTuple):
+    """A policy, or a controller's name, by the name it was asked for; arguments of its env."""
+
+    name: str
+    policy: Any
+    env_kwargs: dict[str, Any]
+
+    @property
+    def config(self) -> Mapping[str, Any] | None:
+        """What policy.json of a trained policy holds; None for a controller."""
+        return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
+
+    def at_work(self, env: Any, **gains: Any) -> Any:
+        """The policy, or the controller of that name for an env. gains: of the controller."""
+        by_name = isinstance(self.policy, str)
+        return controllers.make(self.policy, env, **gains) if by_name else self.policy
+
+
+def contenders(
+    targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
+) -> tuple[str, list[Contender]]:
+    """The env's id, and what the targets stand for.
+
+    targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
+    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. env_kwargs: for
+    all of them; they take precedence over those that a policy was trained with, which controllers
+    have too where env_id is None and all folders agree. Raises ValueError for what is none of
+    these, and for a policy that was trained on other observations.
+    """
+    given = by_name("env_kwargs", env_kwargs)
+    learned = [name for name in targets if name not in controllers.names()]
+    policies = {}
+    for name in learned:
+        if name != PRETRAINED:
+            check_policy(name)
+            policies[name] = trained.load(Path(name))
+    configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
+    of_all: dict[str, Any] = {}
+    if not env_id and configs:
+        first, *others = [config.get("env_kwargs", {}) for config in configs]
+        of_all = dict(first) if all(one == first for one in others) else {}
+        of_all.pop("initial", None)
+        env_id = str(configs[0]["env_id"])
+        module = env_id.rpartition(":")[0]
+        if module and module not in sys.modules:  # a file that came with a policy could name it
+            raise ValueError(
+                f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
+                f"imported: say --env {env_id} if you trust it"
+            )
+    env_id = env_id or next(iter(ENVIRONMENTS))
+    if PRETRAINED in learned:
+        policies[PRETRAINED] = trained.load(env_id)
+    found = []
+    for name in targets:
+        policy, kwargs = policies.get(name), {**of_all, **given}
+        if policy is not None:
+            kwargs = own_kwargs(policy, env_id, given if "env_id" in policy.config else kwargs)
+        found.append(Contender(name, policy or name, kwargs))
+    return env_id, found
+
+
+def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The env arguments that a policy was trained with but for the starts, `given` over them;
+    ValueError if it cannot read what the env then shows."""
+    learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
+    learned_in.pop("initial", None)
+    kwargs = {**learned_in, **given}
+    own, seen = (observation_space(env_id, some) for some in (learned_in, kwargs))
+    alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
+    if not (alike and policy.observation_space == own):
+        policy.require(env_id, seen)
+    return kwargs
+
+
+def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
+    with closing(gym.make(env_id, **env_kwargs)) as env:
+        return env.observation_space
 
 
 @dataclass(frozen=True)
@@ -99,11 +184,10 @@ def play(
 ) -> Episodes:
     """Run one episode from each of the first `episodes` states of the task's test set.
 
-    The states go round the categories of the task, which decide on `initial`. policy: whatever has
-    `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
-    were last, and its statistics stay; or a controller's name, or "pretrained". split, seed:
-    other starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad
-    arguments, and for `initial`, as the starts are those of the set.
+    policy: whatever has `predict`; of a Stable-Baselines3 model with a VecNormalize, observations
+    are normalised as they were last; or a controller's name, or "pretrained". split, seed: other
+    starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad arguments,
+    and for `initial`, as the starts are those of the set.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)
@@ -142,11 +226,11 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
+        self.running = self.start  # lanes in their first one
         self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
-        """Act once in every lane; actions and rewards. `start` is then where an episode ended,
-        `terminated` where it did for another reason than its length."""
+        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
@@ -154,49 +238,58 @@ class Player:
         self.start, self.terminated = terminated | truncated, terminated
         return actions, rewards
 
+    def first_episodes(self) -> Iterator[tuple[Any, Any, Any]]:
+        """What was observed, done and earned, step by step until each lane's first episode ends."""
+        while self.running.any():
+            observation = self.observation
+            yield observation, *self.step()
+            self.running = self.running & ~self.start
+            if self.start.any() and self.running.any():
+                self.observation, _ = self.env.reset(options={"reset_mask": self.start.copy()})
+
+    def keep(self, histories: Mapping[str, list[Array]], **values: Any) -> None:
+        """Add values of all lanes to histories, nan where the first episode has ended."""
+        for name, value in values.items():
+            rows = np.asarray(value, dtype=np.float64)
+            mask = self.running.reshape(-1, *(1,) * (rows.ndim - 1))
+            histories[name].append(np.where(mask, rows, np.nan))
+
 
 def _first_episodes(player: Player, start: Starts) -> Episodes:
     """The first episode of each lane of a vector env in DISABLED mode."""
     env, n = player.env.unwrapped, len(start.seeds)
-    running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    returns, costs, lengths = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
+    success, lengths = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    returns, costs = np.zeros(n), np.zeros(n)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
     with_target = shows_target(player.env)
     wheels = env.actuator.rotors
 
-    def speeds() -> Array:
-        if wheels is None:
-            return np.empty((n, 0))
-        state = env.state
-        along = state["angular_velocity"] @ wheels.matrix
-        return np.asarray(state["wheel_momentum"] / wheels.inertia - along)
-
     def record(actions: Any, torque: Any) -> None:
-        seen, info = player.observation, player.info
+        seen, info, speed = player.observation, player.info, np.empty((n, 0))
         seen = relative(seen) if isinstance(seen, dict) else seen
-        attitude = seen[:, :4] if with_target else np.full((n, 4), np.nan)
-        found = (
-            *(info["attitude_error"], info["rate_error"], torque, actions, speeds()),
-            *(attitude, info["is_success"]),
+        if wheels is not None:
+            state = env.state
+            along = state["angular_velocity"] @ wheels.matrix
+            speed = state["wheel_momentum"] / wheels.inertia - along
+        player.keep(
+            histories,
+            attitude_error=info["attitude_error"],
+            rate_error=info["rate_error"],
+            torque=torque,
+            actions=actions,
+            wheel_speed=speed,
+            relative=seen[:, :4] if with_target else np.full((n, 4), np.nan),
+            reached=info["is_success"],
         )
-        for name, values in zip(_HISTORIES, found, strict=True):
-            values = np.asarray(values, dtype=np.float64)
-            mask = running.reshape(-1, *(1,) * (values.ndim - 1))
-            histories[name].append(np.where(mask, values, np.nan))
 
     record(np.full((n, env.single_action_space.shape[0]), np.nan), np.full((n, 3), np.nan))
-    while running.any():
-        actions, rewards = player.step()
+    for _, actions, rewards in player.first_episodes():
+        running, info = player.running, player.info
         returns[running] += rewards[running]
-        costs[running] += player.info["cost"][running] if "cost" in player.info else np.nan
-        lengths[running] += 1
-        record(actions, player.info["applied_torque"])
-        done = player.start
-        if (ended := done & running).any():
-            success[ended] = np.asarray(player.info["is_success"])[ended]
-            running &= ~done
-        if done.any() and running.any():
-            player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
+        costs[running] += info["cost"][running] if "cost" in info else np.nan
+        lengths += running
+        record(actions, info["applied_torque"])
+        success |= running & player.start & info["is_success"]
     found: Any = {name: np.stack(values) for name, values in histories.items()}
     return Episodes(
         seeds=np.array(start.seeds),
@@ -214,8 +307,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
 
 
 def shows_target(env: Any) -> bool:
-    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, from body to target,
-    or can be made to, by `relative`."""
+    """Whether an observation, or `relative` of it, begins with the quaternion to the target."""
     base, space = env.unwrapped, env.single_observation_space
     if not isinstance(base.goal, Target) or base.task.split:
         return isinstance(base.goal, Target)

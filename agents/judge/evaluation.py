@@ -18,12 +18,11 @@ class Evaluation:
 
     success_interval: Wilson's 95 % interval of the success rate. by_category: success rate in each
     of the task's categories. length: mean [steps]. violating: share of the episodes that violate a
-    constraint at least once, None without any. unwound: successes that came to the target by
-    the long way round. Of the rest the medians, None where there is nothing to tell:
-    final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
-    torque_variation [N m]; wheel_turns: revolutions of a wheel, by which it wears; eigenaxis_share:
-    settling time over the least time of a turn about the eigenaxis, of starts at rest. played: the
-    episodes themselves.
+    constraint at least once, None without any. unwound: successes by the long way round. Of the
+    rest the medians, None where there is nothing to tell: final_error, overshoot: attitude [deg];
+    settling_time [s], over the successes; effort [N m s]; torque_variation [N m]; wheel_turns:
+    revolutions of a wheel; eigenaxis_share: settling time over the least time of a turn about the
+    eigenaxis, of starts at rest. played: the episodes themselves.
     """
 
     episodes: int
@@ -75,7 +74,6 @@ def evaluate(
 
 
 def summary(played: Episodes) -> Evaluation:
-    """The figures of merit of these episodes."""
     success = played.success
     n, successes = len(success), int(success.sum())
     times, long_way = settling(played), unwound(played)
@@ -129,8 +127,7 @@ def final_error(played: Episodes) -> Array:
 
 
 def overshoot(played: Episodes) -> Array:
-    """Largest attitude error [rad] after the first within the settled angle, (n,); nan if there is
-    none, 0 where the error stays within."""
+    """Largest attitude error [rad] once it was within the settled angle; 0 inside, or nan; (n,)."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
     after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)
@@ -156,9 +153,8 @@ def wheel_turns(played: Episodes) -> Array:
 
 
 def unwound(played: Episodes) -> NDArray[np.bool_] | None:
-    """Whether a successful episode came to its target by the long way round, (n,): followed
-    without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1. None for
-    a task without a target attitude."""
+    """Whether a success came by the long way round, (n,): followed without jumps from the
+    quaternion of positive scalar part, it ended at -1 instead of 1. None without a target."""
     q = played.relative
     if np.isnan(q[0]).all():
         return None

@@ -1,25 +1,19 @@
-"""Results of agents as plots, and figures as files; matplotlib is imported when one is drawn."""
+"""Results of agents as plots, and figures as files."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from rbgym.agents.judge.evaluation import Evaluation, settling
 from rbgym.agents.run_folder import replacing
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from rbgym.plot import Errors
+from rbgym.plot import Errors, pointing, style
+from rbgym.plot.figures import an_attitude_counts, log_errors, quantiles
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write a figure, whole or not at all; the ending of the name says in which format, ValueError
-    for one that matplotlib does not know."""
-    from rbgym.plot import style
-
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all; ValueError for an ending that is no format."""
     form = path.suffix.removeprefix(".") or "png"
     # Without the date, so that the same figure is the same file.
     metadata = {"Date": None} if form == "svg" else None
@@ -27,10 +21,8 @@ def save(figure: "Figure", path: Path) -> None:
         figure.savefig(temporary, format=form, metadata=metadata)
 
 
-def comparison(evaluations: Mapping[str, Evaluation]) -> "Figure":
+def comparison(evaluations: Mapping[str, Evaluation]) -> Figure:
     """Errors over time of each evaluation, with its success rate."""
-    from rbgym.plot import pointing
-
     runs = {
         f"{name}: {100 * one.success_rate:.1f} % success": _errors(one)
         for name, one in evaluations.items()
@@ -38,38 +30,33 @@ def comparison(evaluations: Mapping[str, Evaluation]) -> "Figure":
     return pointing(runs, next(iter(evaluations.values())).played.settled)
 
 
-def _errors(one: Evaluation) -> "Errors":
-    from rbgym.plot import Errors
-
+def _errors(one: Evaluation) -> Errors:
     return Errors(one.played.time, one.played.attitude_error, one.played.rate_error)
 
 
-def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
+@style.context()
+def card(title: str, evaluations: Mapping[str, Evaluation]) -> Figure:
     """Median error over time, of the attitude [deg] or, where none counts, of the rate [rad/s];
     and the share of episodes that have settled by then, of each row."""
-    from rbgym.plot import style
-    from rbgym.plot.results import an_attitude_counts, log_errors, quantiles
-
     angle, rate = next(iter(evaluations.values())).played.settled
     turning = an_attitude_counts(map(_errors, evaluations.values()))
-    with style.context():
-        figure = style.picture(8.6, 3.2, title)
-        left, right = figure.subplots(1, 2)
-        for k, (name, one) in enumerate(evaluations.items()):
-            found = one.played
-            errors = np.degrees(found.attitude_error) if turning else found.rate_error
-            left.plot(found.time, quantiles(errors)[1], label=name, **style.line(k))
-            times = settling(found)
-            times = np.sort(times[found.success & np.isfinite(times)])
-            percent = 100.0 * np.arange(len(times) + 1) / len(found.success)
-            steps = [0.0, *times, found.time[-1]], [*percent, percent[-1]]
-            right.step(*steps, where="post", **style.line(k))
-        left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
-        left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
-        log_errors(left)
-        right.set_ylabel("settled by then [% of episodes]")
-        right.set_ylim(0, 102)
-        for ax in (left, right):
-            ax.set_xlabel("time [s]")
-        figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    figure = style.picture(8.6, 3.2, title)
+    left, right = figure.subplots(1, 2)
+    for k, (name, one) in enumerate(evaluations.items()):
+        found = one.played
+        errors = np.degrees(found.attitude_error) if turning else found.rate_error
+        left.plot(found.time, quantiles(errors)[1], label=name, **style.line(k))
+        times = settling(found)
+        times = np.sort(times[found.success & np.isfinite(times)])
+        percent = 100.0 * np.arange(len(times) + 1) / len(found.success)
+        steps = [0.0, *times, found.time[-1]], [*percent, percent[-1]]
+        right.step(*steps, where="post", **style.line(k))
+    left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
+    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+    log_errors(left)
+    right.set_ylabel("settled by then [% of episodes]")
+    right.set_ylim(0, 102)
+    for ax in (left, right):
+        ax.set_xlabel("time [s]")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
     return figure

@@ -25,11 +25,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether zero is outside."""
-        return self.low > 0.0 or self.high < 0.0
-
 
 def iqm(values: Array) -> float:
     """The interquartile mean: that of the middle half of all values."""
@@ -49,38 +44,33 @@ def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
     }
 
 
-def interval(values: Array, statistic: Callable[[Array], Any] = iqm) -> Interval:
-    """Of a statistic of values (runs, starts), by the bootstrap over runs and over starts."""
-    return _bootstrapped(statistic, values)
+def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> Interval:
+    """Of a statistic of values (runs, starts), and perhaps of others from the same starts, by the
+    bootstrap over runs and over starts, which are drawn for all at once."""
+    rng, starts, samples = np.random.default_rng(0), values.shape[1], (values, *others)
+    drawn = []
+    for _ in range(_DRAWS):
+        column = rng.integers(starts, size=starts)
+        rows = [rng.integers(len(one), size=len(one)) for one in samples]
+        drawn.append(statistic(*(x[row][:, column] for x, row in zip(samples, rows, strict=True))))
+    low, high = np.quantile(drawn, [0.5 * (1.0 - _SHARE), 0.5 * (1.0 + _SHARE)])
+    return Interval(float(statistic(*samples)), float(low), float(high))
 
 
 def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[str, Interval]:
-    """How much more of each of `merits` some runs have than others, from the same starts: of the
-    return the difference of interquartile means, else of means; and "improvement", the probability
-    that the return of one is the larger, less a half."""
+    """How much more of each of `merits` some runs have than others: interquartile means of the
+    return, else means; and "improvement", the probability of a larger return, less a half."""
     ours, theirs = merits(runs), merits(others)
     found = {}
     for name, own in ours.items():
         middle: Callable[[Array], float] = iqm if name == "return" else np.mean
-        found[name] = _bootstrapped(
-            lambda a, b, middle=middle: float(middle(a) - middle(b)), own, theirs[name]
+        found[name] = interval(
+            own, lambda a, b, middle=middle: float(middle(a) - middle(b)), theirs[name]
         )
-    found["improvement"] = _bootstrapped(_ahead, ours["return"], theirs["return"])
+    found["improvement"] = interval(ours["return"], _ahead, theirs["return"])
     return found
 
 
 def _ahead(ours: Array, theirs: Array) -> float:
     """How often the first is larger, ties counted half, less a half."""
     return float(0.5 * np.sign(ours[:, None] - theirs).mean())
-
-
-def _bootstrapped(statistic: Callable[..., float], *samples: Array) -> Interval:
-    """Of samples (runs, starts), whose starts are the same: those are drawn for all at once."""
-    rng, starts = np.random.default_rng(0), samples[0].shape[1]
-    drawn = []
-    for _ in range(_DRAWS):
-        column = rng.integers(starts, size=starts)
-        rows = (rng.integers(len(one), size=len(one)) for one in samples)
-        drawn.append(statistic(*(one[row][:, column] for one, row in zip(samples, rows))))  # noqa: B905
-    low, high = np.quantile(drawn, [0.5 * (1.0 - _SHARE), 0.5 * (1.0 + _SHARE)])
-    return Interval(float(statistic(*samples)), float(low), float(high))

@@ -1,13 +1,11 @@
-"""Evaluations as tables: at a terminal, in a pipe, and as Markdown.
-
-Only what prints needs rbgym[cli].
-"""
+"""Evaluations as tables: at a terminal, in a pipe, and as Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rbgym.agents.judge.contenders import Contender
+from rbgym.agents.judge.episodes import Contender
 from rbgym.agents.judge.evaluation import Evaluation
+from rbgym.agents.terminal import plain, print_table, styled
 
 Rows = list[tuple[str, ...]]
 ALL = "all"  # the episodes of a card, beside those of each category
@@ -67,10 +65,7 @@ def print_evaluations(
     contenders: Sequence[Contender],
     which: str = "fixed",
 ) -> None:
-    """Write one line for each policy, and beneath what is not the same for all of them. which: word
-    for the start states."""
-    from rbgym.agents.terminal import plain, print_table
-
+    """Write a line for each policy, then what differs. which: word for the start states."""
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
@@ -89,8 +84,7 @@ def print_evaluations(
 
 def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
     """Write how much more each has than the first one, with 95 % intervals over the starts."""
-    from rbgym.agents.judge.statistics import differences
-    from rbgym.agents.terminal import print_table
+    from rbgym.agents.judge.statistics import differences  # which needs scipy
 
     (first, base), *others = evaluations.items()
     rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
@@ -119,8 +113,7 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 
 
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """Headings and rows of a card's tables: merits of all episodes, success by category, and merits
-    in each condition."""
+    """Headings and rows of a card's tables: merits, success by category, each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
     found = [one[ALL] for one in merits.values()]
     columns = _told(_OF_CARD, found)
@@ -137,8 +130,6 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
 
 def print_card(card: Mapping[str, Any]) -> None:
     """Write a card: tables at a terminal, elsewhere Markdown."""
-    from rbgym.agents.terminal import plain, print_table, styled
-
     if not styled():
         print(plain(page(card)))
         return
@@ -148,7 +139,6 @@ def print_card(card: Mapping[str, Any]) -> None:
 
 
 def page(card: Mapping[str, Any]) -> str:
-    """`markdown` under the title."""
     return f"# {title(card)}\n\n{markdown(card)}"
 
 

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbgym.agents.cases import TEST_SEEDS, Starts, start_of
-from rbgym.agents.judge.contenders import Contender
-from rbgym.agents.judge.episodes import Player
+from rbgym.agents.judge.episodes import Contender, Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import scene_of
-from rbgym.envs.rendering.canvas import load_pygame
 from rbgym.envs.rendering.instant import Trail
+from rbgym.envs.rendering.painter import Frame, Painter, load_pygame
 from rbgym.envs.rendering.scene import Scene
 
-Frame = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded
@@ -90,8 +87,6 @@ def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> No
 
 
 class _Play:
-    """One contender's episode, and what is to be seen of it."""
-
     def __init__(self, one: Contender, env_id: str, start: Starts, *, alone: bool) -> None:
         self.env = start.env(env_id, one.env_kwargs)
         self.title = f"{env_id}: {one.name}" if alone else one.name
@@ -106,7 +101,6 @@ class _Play:
         return bool(self.scene.caption.success)
 
     def go_on(self, until: float) -> None:
-        """Step to an instant [s], or to the end of the episode."""
         while not self.over and self.taken * self.dt < until - 1e-9:
             self.player.step()
             self.taken += 1
@@ -125,8 +119,6 @@ class _Play:
 
 def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
     """Pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
-    from rbgym.envs.rendering.painter import Painter
-
     painter, idle = Painter((size, size)), 0
     for number in itertools.count(1):
         pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
@@ -144,8 +136,7 @@ def _hundredths(rate: float) -> int:
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
-    """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
-    FORMATS, default the ending of `path`."""
+    """Write frames (height, width, 3) as they come, `rate` a second. kind: default the ending."""
     if (kind or path.suffix) == ".gif":
         from PIL import Image
 

@@ -1,7 +1,4 @@
-"""A small multilayer perceptron, compiled: actions of many lanes, each by its own network.
-
-Weights are broadcast over tiles of lanes, which are what vector instructions work on.
-"""
+"""A small multilayer perceptron, compiled for tiles of lanes, each lane by its own network."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -94,13 +91,10 @@ def _activate(y, count, activation):
 
 
 class Stack(NamedTuple):
-    """Networks of one shape side by side.
-
-    weights: (networks, k) float32, of each layer W (outputs, inputs) and b, row-major, padded.
-    sizes: of the layers, padded. bound, squashed: see OUTPUTS. picked: (inputs,), columns of the
-    observation. mean, scale: (networks, inputs), of (observation - mean) * scale, which is clipped
-    to +-clip (networks,).
-    """
+    """Networks of one shape side by side. weights: (networks, k) float32, of each layer W (outputs,
+    inputs) and b, row-major, padded. sizes: of the layers, padded. bound, squashed: see OUTPUTS.
+    picked: (inputs,), columns of the observation. mean, scale: (networks, inputs), of (observation
+    - mean) * scale, which is clipped to +-clip (networks,)."""
 
     weights: NDArray[np.float32]
     sizes: NDArray[np.int64]
@@ -143,10 +137,8 @@ class Stack(NamedTuple):
         observations: NDArray[np.float32],
         actions: NDArray[np.float64],
     ) -> None:
-        """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous.
-
-        owner: which network each block of eight lanes has, (blocks,).
-        """
+        """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous;
+        owner (blocks,): the network of each block of eight lanes."""
         _ACT.call(self, owner, observations, actions)
 
 

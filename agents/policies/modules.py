@@ -12,10 +12,8 @@ ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.
 
 
 def plain_layers(modules: Sequence[nn.Module]) -> tuple[tuple[Layer, ...], str]:
-    """Weight and bias of each linear layer, and the name of the activation between them.
-
-    Raises ValueError unless linear layers and activations of one kind take turns.
-    """
+    """Weight and bias of each linear layer, and the name of the activation between them;
+    ValueError unless linear layers and activations of one kind take turns."""
     linear, kinds = modules[::2], {type(module) for module in modules[1::2]}
     if not all(isinstance(one, nn.Linear) for one in linear) or not kinds <= ACTIVATIONS.keys():
         raise ValueError(f"model must alternate linear layers and activations, got {modules}")

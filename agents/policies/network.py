@@ -1,4 +1,4 @@
-"""A small multilayer perceptron as a policy: plain arrays, no learning library."""
+"""Small networks as policies, without and with a memory: plain arrays, no learning library."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,10 @@ from rbgym.rows import LANES
 
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]
+Cell = tuple[Weights, Weights, Weights]
+_PARTS = ("input", "output", "bias")
 Arrays = dict[str, NDArray[Any]]
+QUATERNIONS = "quaternions must be first columns"
 # Columns of four numbers that envs show in the canonical sign.
 _CANONICAL = frozenset(
     {"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal", "desired_goal"}
@@ -55,19 +58,14 @@ class Normalizer:
         for name in ("clip", "epsilon"):
             if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        own = self.repeats
-        if not isinstance(own, list | tuple) or not all(
-            isinstance(k, int) and 0 <= k < self.width for k in own
-        ):
-            raise ValueError(f"repeats must be columns from 0 to {self.width - 1}, got {own!r}")
-        object.__setattr__(self, "repeats", tuple(own))
+        own = checked_columns("repeats must be columns", self.repeats, self.width - 1)
+        object.__setattr__(self, "repeats", own)
 
     def __repr__(self) -> str:
         return f"Normalizer({len(self.mean)} inputs, clip={self.clip}, epsilon={self.epsilon})"
 
     @property
     def width(self) -> int:
-        """Of an observation."""
         return len(self.mean) - len(self.repeats)
 
     @property
@@ -94,8 +92,7 @@ class Normalizer:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
-        """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
-        KeyError names one that is missing."""
+        """The normaliser that `to_arrays` took apart; its arrays leave the dict, or KeyError."""
         own = keys("config['normalizer']", bounds, ("clip", "epsilon", "repeats"))
         return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
@@ -105,11 +102,10 @@ class Network:
     """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
-    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which
-    bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
-    observations and the actions; twice as many share a vector instruction, and what is lost is far
-    below the noise of any sensor. quaternions: first columns of those that `predict` turns to the
-    canonical sign, as envs show them, so that q and -q are answered alike; see `quaternions_of`.
+    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which bounds
+    them to +-2 before). Numbers are float32, as those of Stable-Baselines3, observations and
+    actions. quaternions: first columns of those that `predict` turns to the canonical sign, as envs
+    show them, so that q and -q are answered alike; see `quaternions_of`.
 
     `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
     actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
@@ -141,7 +137,7 @@ class Network:
             raise ValueError(
                 f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
             )
-        own = checked_quaternions(self.quaternions, self.width)
+        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
 
     @classmethod
@@ -154,10 +150,8 @@ class Network:
         output: str = "clip",
         normalizer: Normalizer | None = None,
     ) -> Self:
-        """A network with normal weights of variance 1/inputs, and biases of zero.
-
-        sizes: from the observation's width to the number of actions, e.g. (7, 16, 16, 3).
-        """
+        """A network with normal weights of variance 1/inputs, and biases of zero; sizes: from the
+        observation's width to the number of actions, e.g. (7, 16, 16, 3)."""
         if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
         sizes = [count("sizes", size) for size in sizes]
@@ -173,8 +167,7 @@ class Network:
         """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
 
         normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
-        ValueError for a policy that is no plain network of these layers, or other actions than
-        those in +-1.
+        ValueError for a policy that is no plain network, or actions other than those in +-1.
         """
         from rbgym.agents.policies.sb3 import network_of_model
 
@@ -194,7 +187,6 @@ class Network:
 
     @property
     def width(self) -> int:
-        """Of an observation."""
         return self.sizes[0] if self.normalizer is None else self.normalizer.width
 
     @cached_property
@@ -208,8 +200,7 @@ class Network:
         return (self.sizes, self.activation, self.output, repeats)
 
     def parameters(self) -> Weights:
-        """Every weight and bias as one vector: of each layer the weight, row by row, and the bias.
-        The normaliser is none of them."""
+        """One vector of the layers' weights, row by row, and biases, without the normaliser."""
         return np.concatenate([part.ravel() for layer in self.layers for part in layer])
 
     def with_parameters(self, vector: ArrayLike) -> Self:
@@ -281,6 +272,92 @@ class Network:
         return cls(tuple(layers), config["activation"], config["output"], normalizer, quaternions)
 
 
+@dataclass(frozen=True, eq=False)
+class RecurrentNetwork:
+    """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on what the last gives.
+
+    cells: of each the weights of what comes in (4 h, inputs), those of its own output before
+    (4 h, h), and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. normalizer:
+    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter &
+    Schmidhuber (1997), Long short-term memory, with the forget gate of Gers et al. (2000).
+    """
+
+    cells: tuple[Cell, ...]
+    head: Network
+    normalizer: Normalizer | None = None
+    quaternions: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
+        object.__setattr__(self, "quaternions", own)
+
+    def __repr__(self) -> str:
+        sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
+        return (
+            f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, normalizer={self.normalizer!r})"
+        )
+
+    @property
+    def width(self) -> int:
+        return int(self.cells[0][0].shape[1])
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Weights, tuple[Weights, Weights]]:
+        """Actions as of `Network.predict`, and the memory, the next `state`: outputs and contents
+        of the cells, each (cells, n, h). episode_start (n,): where they are emptied first."""
+        seen = checked_observation(observation, self.width, self.quaternions)
+        x = np.atleast_2d(seen)
+        shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
+        before = np.zeros((2, *shape), np.float32) if state is None else np.stack(state)
+        if episode_start is not None:
+            before = before * ~np.asarray(episode_start, dtype=np.bool_)[:, None]
+        after = np.empty_like(before)
+        if self.normalizer is not None:
+            x = self.normalizer(x)
+        for k, (of_input, of_output, bias) in enumerate(self.cells):
+            gates = x @ of_input.T + before[0, k] @ of_output.T + bias
+            enter, forget, candidate, leave = np.split(gates, 4, axis=1)
+            after[1, k] = _sigmoid(forget) * before[1, k] + _sigmoid(enter) * np.tanh(candidate)
+            x = after[0, k] = _sigmoid(leave) * np.tanh(after[1, k])
+        actions, _ = self.head.predict(x)
+        return (actions if seen.ndim == 2 else actions[0]), (after[0], after[1])
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
+        arrays, config = self.head.to_arrays()
+        config |= {"cells": len(self.cells), "quaternions": list(self.quaternions)}
+        for k, cell in enumerate(self.cells):
+            arrays |= {f"cells.{k}.{part}": x for part, x in zip(_PARTS, cell, strict=True)}
+        if self.normalizer is not None:
+            of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
+            arrays |= of_normalizer
+        return arrays, config
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
+        """The network that `to_arrays` took apart; an error of some kind if it is none."""
+        rest, of_head, normalizer = dict(arrays), dict(config), None
+        if (bounds := of_head.pop("normalizer", None)) is not None:
+            normalizer = Normalizer.from_arrays(rest, bounds)
+        cells: Any = tuple(
+            tuple(frozen(part, rest.pop(f"cells.{k}.{part}"), np.float32) for part in _PARTS)
+            for k in range(of_head.pop("cells"))
+        )
+        quaternions = of_head.pop("quaternions", ())
+        network = cls(cells, Network.from_arrays(rest, of_head), normalizer, quaternions)
+        network.predict(np.zeros(network.width, np.float32))  # its arrays fit each other
+        return network
+
+
+def _sigmoid(x: Weights) -> Weights:
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x), dtype=np.float32)
+
+
 def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
     """The parts (..., k) of a dict of goals side by side, in the order of their names."""
     return np.concatenate([observation[name] for name in sorted(observation)], axis=-1)
@@ -299,29 +376,23 @@ def read_by_networks(env: Any) -> dict[str, Column]:
 
 
 def quaternions_of(env: Any) -> tuple[int, ...]:
-    """First columns of the quaternions that an env shows in the canonical sign; none of an env
-    that is not rbgym's."""
+    """First columns of quaternions that an env of rbgym shows in the canonical sign."""
     if not hasattr(env.unwrapped, "columns"):
         return ()
     columns = read_by_networks(env).values()
     return tuple(one.first for one in columns if one.name in _CANONICAL and one.size == 4)
 
 
-def checked_quaternions(quaternions: Any, width: int) -> tuple[int, ...]:
-    """The first columns as a tuple; ValueError where four columns from there on are not read."""
-    within = isinstance(quaternions, list | tuple) and all(
-        isinstance(k, int) and 0 <= k <= width - 4 for k in quaternions
-    )
-    if not within:
-        raise ValueError(
-            f"quaternions must be first columns from 0 to {width - 4}, got {quaternions!r}"
-        )
-    return tuple(quaternions)
+def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
+    """Columns as a tuple; ValueError, with the rule, unless each is from 0 to the last."""
+    listed = isinstance(given, list | tuple)
+    if not listed or not all(isinstance(k, int) and 0 <= k <= last for k in given):
+        raise ValueError(f"{rule} from 0 to {last}, got {given!r}")
+    return tuple(given)
 
 
 def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:
-    """What `predict` is given, (n, width) or (width,), its quaternions in the canonical sign;
-    ValueError for what is none."""
+    """Observations (n, width) or (width,), quaternions in the canonical sign; or ValueError."""
     if isinstance(observation, Mapping):
         observation = joined(observation)
     if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):

@@ -1,5 +1,4 @@
-"""What Stable-Baselines3 and sb3-contrib train: their algorithms by the names of rl-baselines3-zoo,
-and the networks of their policies as plain arrays."""
+"""Algorithms of Stable-Baselines3 and sb3-contrib by name, and networks of their policies."""
 
 import inspect
 from typing import Any
@@ -19,8 +18,7 @@ from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
 from rbgym.agents.policies.modules import plain, plain_layers, require_unit_box
-from rbgym.agents.policies.network import Network, Normalizer
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.envs.arguments import named
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
@@ -80,8 +78,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
-    """Modules that a deterministic action passes, the output's name, and the features' extractor
-    before them."""
+    """Modules that a deterministic action passes, the output's name, and the extractor before."""
     policy: Any = getattr(model, "policy", None)
     if hasattr(policy, "mlp_extractor"):  # PPO and its like
         known = DiagGaussianDistribution | StateDependentNoiseDistribution

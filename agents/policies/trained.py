@@ -1,7 +1,6 @@
 """Trained policies, and the two files that hold one: data, and nothing that could be executed.
 
-policy.safetensors has weights and statistics, policy.json what the network is made of and what it
-was trained for. Playing one needs no learning library.
+policy.safetensors has weights and statistics, policy.json how the network is built and was trained.
 """
 
 from collections.abc import Mapping
@@ -13,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.envs.arguments import named
 
@@ -29,11 +27,9 @@ Space = spaces.Space[Any]
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model.
-
-    network: what chooses, with `predict`. config: what policy.json holds: algo, env_id, env_kwargs,
-    hyperparameters, training; empty for a model.
-    """
+    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model, by a
+    `network` that has `predict`. config: what policy.json holds, empty for a model: algo, env_id,
+    env_kwargs, hyperparameters, training."""
 
     network: Any
     observation_space: Space
@@ -156,8 +152,7 @@ def names() -> list[str]:
 
 
 def conditions(name: str) -> list[str]:
-    """The conditions for which the package has policies of their own for an environment, see
-    `rbgym.agents.judge.conditions`."""
+    """The conditions, see `judge.card`, for which the package has policies of their own."""
     folder = _SHELF / name
     return sorted(one.name for one in folder.iterdir() if (one / CONFIG).is_file())
 

@@ -1,7 +1,4 @@
-"""What makes policies: Stable-Baselines3 and analytic gradients, each into a folder.
-
-Public is what is listed here; each is imported when it is first used, as it may need an extra.
-"""
+"""What makes policies, each imported when it is first used, as it may need an extra."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -57,15 +54,13 @@ def train(
     algo: auto, which imitates a law and climbs from there; ppo, sac, tqc, recurrent_ppo; apg for
     gradients through the physics. hyperparameters: a YAML file in place of ours; changes: single
     ones in place of the file's. env_kwargs: arguments of the env. init_from: folder of a policy
-    with which auto and apg begin. resume: called again after an interruption it goes on from the
-    last checkpoint, and does nothing after the end; with False it starts anew, and what the folder
-    held is lost. progress: show a bar at a terminal. report: called with messages for people.
-    more: timesteps and callbacks, of auto and apg functions of the `Learner` after each iteration;
-    and what only the algorithms of Stable-Baselines3 take, see
+    with which auto and apg begin. resume: go on from the last checkpoint, and do nothing after the
+    end; with False what the folder held is lost. progress: show a bar at a terminal. report: called
+    with messages for people. more: timesteps and callbacks, of auto and apg functions of the
+    `Learner` after each iteration; and what only the algorithms of Stable-Baselines3 take, see
     `rbgym.agents.train.sb3.training.learn`. None is as if it were left out.
 
-    Raises ValueError for bad arguments, those that play no part among them, and if `out` holds
-    another run.
+    Raises ValueError for arguments that are bad or play no part, and if `out` holds another run.
     """
     from rbgym.agents.train.run import Job
 

@@ -1,9 +1,8 @@
 """Training by the gradient of the reward itself, through the derivatives of the physics.
 
-The policy acts in many lanes for a short horizon; what it earned there, and what a second network
-expects beyond, is a function of its weights whose gradient PyTorch and the steps' own derivatives
-give. The second network, the critic, learns that expectation by TD(lambda), and is asked by way of
-a copy that follows it slowly.
+The policy acts in many lanes for a short horizon; what it earned there, and what a critic expects
+beyond, has a gradient by PyTorch and the steps' own derivatives. The critic learns by TD(lambda),
+and is asked by way of a copy that follows it slowly.
 
 Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
 Conf. Learning Representations (SHAC).
@@ -47,19 +46,19 @@ _AVERAGES = 0.02  # pace of the policy that is judged, an average (Polyak & Judi
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
 Callbacks = Sequence[Callable[["Learner"], None]]
+# Of a `Learner`, what a checkpoint has as it is.
+_COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")
 _DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a small network, see `rbgym.agents.train.train`. Called again after an interruption, it
-    goes on from the last checkpoint, to the same weights. timesteps: env steps in the place of
-    `iterations`, up to a whole one. Raises ValueError also for an env whose steps have no
-    derivative."""
+    """Train a small network, see `rbgym.agents.train.train`; an interrupted one comes to the same
+    weights. timesteps: env steps in the place of `iterations`, up to a whole one. Raises ValueError
+    also for an env whose steps have no derivative."""
     chosen = presets.read(
         ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
-    check_numbers(chosen, _WHOLE)
-    take_steps(chosen, timesteps)
+    check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # so that it begins near to doing nothing
@@ -81,17 +80,14 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     return run.finish(folder, config, results, learner.best_network, spaces, start)
 
 
-def check_numbers(chosen: Mapping[str, Any], whole: Iterable[str]) -> None:
-    """ValueError for a hyperparameter that is out of its range. whole: names of counts."""
+def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
+    """ValueError for a hyperparameter that is out of its range; whole: names of counts. Then as
+    many iterations as have these env steps, if any."""
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:
         in_range(key, chosen[key], 0, 1)
     positive("learning_rate", chosen["learning_rate"])
-
-
-def take_steps(chosen: dict[str, Any], timesteps: int | None) -> None:
-    """Give hyperparameters as many iterations as have these env steps."""
     if timesteps is not None:
         each = chosen["n_envs"] * chosen["horizon"]
         chosen["iterations"] = -(-count("timesteps", timesteps) // each)
@@ -104,8 +100,7 @@ def improve(
     job: run.Job,
     callbacks: Callbacks,
 ) -> dict[str, Any]:
-    """Iterate to the end, with checkpoints and looks at the validation set; what results.json is
-    to hold. callbacks: called after each iteration."""
+    """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     judges, lanes = has_test_set(job.env_id), learner.env.env
@@ -138,8 +133,7 @@ def improve(
 
 
 class _Seen(NamedTuple):
-    """Of each step: what was observed before it, (n, w), the reward, whether the episode ended, and
-    terminated, and whether it began an episode instead, (n,) each."""
+    """A step: the observation before it (n, w), reward, end, termination, or a beginning, (n,)."""
 
     observation: Tensor
     reward: Tensor
@@ -152,9 +146,8 @@ class Learner:
     """A training as it stands: policy, critic, their optimisers, and the lanes.
 
     network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
-    in which the critic alone learns. iteration: how many are done. before: steps of what came
-    before, as an imitation. seconds: what all took. judgements: of the validation set; best:
-    weights of the policy that was best there, at the judgement number `chosen_look`.
+    in which the critic alone learns. iteration: how many are done. before: steps of an imitation.
+    seconds: of all. judgements: of the validation set; best: weights at number `chosen_look`.
     """
 
     def __init__(
@@ -183,7 +176,6 @@ class Learner:
 
     @property
     def steps(self) -> int:
-        """Steps of the env so far."""
         return self.before + self.iteration * self.steps_each
 
     @property
@@ -198,7 +190,6 @@ class Learner:
 
     @property
     def results(self) -> dict[str, Any]:
-        """What results.json tells of it."""
         return {
             "timesteps": self.steps,
             "wall_time": self.seconds,
@@ -215,8 +206,7 @@ class Learner:
         return found
 
     def iterate(self) -> float:
-        """One step of the policy, after one horizon in every lane; then some of the critic. The
-        mean reward of a step."""
+        """A step of the policy after a horizon in every lane, some of the critic; mean reward."""
         begun = time.perf_counter()
         actor, critic = self._optimisers
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
@@ -299,11 +289,7 @@ class Learner:
             "observation": self._observation,
             "ended": self.env.ended,
             "shuffling": self._shuffling.get_state(),
-            "iteration": self.iteration,
-            "before": self.before,
-            "seconds": self.seconds,
-            "judgements": self.judgements,
-            "chosen_look": self.chosen_look,
+            **{name: getattr(self, name) for name in _COUNTED},
             "best": None if self.best is None else torch.from_numpy(self.best),
         }
         content = io.BytesIO()
@@ -313,8 +299,7 @@ class Learner:
             temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
 
     def restore(self, path: Path) -> None:
-        """Go on from what `save` wrote; nothing in the file is executed. ValueError if it is
-        damaged."""
+        """Go on from what `save` wrote, of which nothing is executed; ValueError if damaged."""
         try:
             content = path.read_bytes()
             digest, whole = content[:_DIGEST], content[_DIGEST:]
@@ -332,9 +317,7 @@ class Learner:
         except Exception as error:  # whatever a damaged file makes these raise
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
-        self.iteration, self.before = held["iteration"], held["before"]
-        self.seconds = held["seconds"]
-        self.judgements, self.chosen_look = held["judgements"], held["chosen_look"]
+        vars(self).update({name: held[name] for name in _COUNTED})
         self.best = None if held["best"] is None else held["best"].numpy()
 
 

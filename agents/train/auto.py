@@ -1,12 +1,12 @@
 """Training that begins with what a law knows: imitation, then the gradient through the physics.
 
-The teacher is the law that does best on the task. A network imitates it (`imitation`), then climbs
-from there along the gradient of the reward (`analytic`). What is kept is the policy that did best
-on the validation set, the imitated one among them, so that improvement never ends below its start.
+The teacher is the law that does best on the task. A network imitates it, then climbs from there
+along the gradient of the reward (`analytic`). What is kept is the policy that did best on the
+validation set, the imitated one among them, so that improvement never ends below its start.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,26 +15,17 @@ from typing import Any, cast
 import gymnasium as gym
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import nn
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
-from rbgym.agents.train import presets, run
-from rbgym.agents.train.analytic import (
-    SHARES,
-    Callbacks,
-    Learner,
-    Shown,
-    as_modules,
-    as_network,
-    check_numbers,
-    improve,
-    take_steps,
-)
+from rbgym.agents.train import analytic, presets, run
+from rbgym.agents.train.analytic import Callbacks
 from rbgym.agents.train.gradients import DifferentiableEnv
-from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sb3 import training as sb3
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.rewards import NAMED
@@ -42,10 +33,14 @@ from rbgym.envs.parts.rewards import NAMED
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # teachers that are no law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
-_NEEDED = (*_WHOLE, *SHARES, "teacher", "margin", "learning_rate", "net_arch")
+_NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
+# Of imitation: share of the lanes that the law steers, round by round, from then on none; states
+# that are kept of a round.
+_LED, _KEPT = (1.0, 0.4, 0.3, 0.2, 0.1), 120_000
+_BATCH, _RATE, _SMOOTH = 2048, 1e-3, 0.1
 # Success of a teacher below which a training says so; and share of it below which what is imitated
 # of one law is not enough, as of one that switches behind a delay, and another one is tried.
 _WEAK = 0.5
@@ -54,11 +49,10 @@ _WEAK = 0.5
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
     """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
 
-    Called again after an interruption, it goes on from the last checkpoint. results.json has what
-    the teacher and doing nothing are worth on the validation set, and what the policy is worth on
-    the test set. Another algorithm trains where the task's recipe names one, unless hyperparameters
-    or changes are given; and PPO where no law fits. Raises ValueError also for a teacher that does
-    not fit the task.
+    results.json has what the teacher and doing nothing are worth on the validation set, and what
+    the policy is worth on the test set. Another algorithm trains where the task's recipe names one,
+    unless hyperparameters or changes are given; and PPO where no law fits. Raises ValueError also
+    for a teacher that does not fit the task.
     """
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
     own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
@@ -68,8 +62,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return sb3.learn(replace(job, algo=other), timesteps=timesteps)
-    check_numbers(chosen, _WHOLE)
-    take_steps(chosen, timesteps)
+    analytic.check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
     first, spaces = run.first_network(config)
@@ -82,8 +75,11 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             )
         job.report(f"no law is for such an env: {_WITHOUT_LAW}")
         return sb3.learn(replace(job, algo=_WITHOUT_LAW), timesteps=timesteps)
-    priced_kwargs = priced(kwargs, chosen)
-    with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced_kwargs)) as lanes:
+    reward = kwargs.get("reward", "dense")
+    terms = NAMED[reward] if isinstance(reward, str) else reward
+    # An event has no derivative: the reward has the margin's price.
+    priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
+    with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         try:
             env = DifferentiableEnv(lanes)
         except ValueError as error:  # a part of the env has no derivative
@@ -113,7 +109,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
-            learner = Learner(env, network, chosen, job.seed)
+            learner = analytic.Learner(env, network, chosen, job.seed)
             if resumed:
                 learner.restore(folder.checkpoint)
                 start = learner.steps
@@ -122,22 +118,15 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 learner.before, learner.seconds = steps, seconds
                 job.report(f"begins with: {run.said(learner.judge(config))}")
                 learner.save(folder.checkpoint)
-            results, best = improve(learner, config, folder, job, callbacks), learner.best_network
+            results = analytic.improve(learner, config, folder, job, callbacks)
+            best = learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
 
 
 def recipe(
     env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The hyperparameters of a task, see `presets.read`."""
     return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
-
-
-def priced(kwargs: dict[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env whose reward has the margin's price: an event has no derivative."""
-    reward = kwargs.get("reward", "dense")
-    terms = NAMED[reward] if isinstance(reward, str) else reward
-    return {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
 
 
 def fitting_laws(config: Mapping[str, Any]) -> list[str]:
@@ -188,14 +177,14 @@ def imitated(
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor, threads = as_modules(first), torch.get_num_threads()
+    actor, threads = analytic.as_modules(first), torch.get_num_threads()
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         imitation = Imitation(
             lanes,
             controllers.make(law, lanes),
             actor,
-            Shown(cast(Normalizer, first.normalizer)),
+            analytic.Shown(cast(Normalizer, first.normalizer)),
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
         )
@@ -208,4 +197,73 @@ def imitated(
                     show(done, chosen["rounds"])
         finally:
             torch.set_num_threads(threads)
-    return as_network(first, actor), imitation.steps
+    return analytic.as_network(first, actor), imitation.steps
+
+
+class Imitation:
+    """A network learns what a law commands, in the states to which the network itself leads.
+
+    Round by round the lanes fly, some steered by the law and the others by the network; in every
+    state the law says what it would command, and the network is fitted to all that was said so far.
+    Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured
+    prediction to no-regret online learning, Int. Conf. Artificial Intelligence and Statistics
+    (DAgger).
+
+    lanes: a vector env that resets itself (NEXT_STEP). law: its controller. actor: layers of
+    PyTorch behind `shown`, which makes their inputs of observations. seeds, length: of a round.
+    """
+
+    def __init__(
+        self,
+        lanes: Any,
+        law: Any,
+        actor: nn.Module,
+        shown: Callable[[torch.Tensor], torch.Tensor],
+        seeds: Callable[[int], Sequence[int]],
+        length: int,
+    ) -> None:
+        self.lanes, self.law, self.actor, self.shown, self.seeds = lanes, law, actor, shown, seeds
+        self.rounds, self.steps, self.length = 0, 0, length
+        self.optimiser = torch.optim.Adam(actor.parameters(), lr=_RATE)
+        self.met: list[NDArray[np.float32]] = []
+        self.said: list[NDArray[np.float32]] = []
+
+    def one_round(self, epochs: int) -> None:
+        """Fly an episode in every lane, and fit the network to all that was said."""
+        rng = np.random.default_rng([self.rounds, self.lanes.num_envs])
+        led = _LED[self.rounds] if self.rounds < len(_LED) else 0.0
+        self._fly(rng.random(self.lanes.num_envs) < led, rng)
+        shuffling = torch.Generator().manual_seed(self.rounds)
+        inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
+        wanted = torch.from_numpy(np.concatenate(self.said))
+        for epoch in range(epochs):
+            self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
+            for part in torch.split(torch.randperm(len(inputs), generator=shuffling), _BATCH):
+                self.optimiser.zero_grad()
+                loss = nn.functional.smooth_l1_loss(
+                    self.actor(inputs[part]), wanted[part], beta=_SMOOTH
+                )
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimiser.step()
+        self.rounds += 1
+
+    def _fly(self, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
+        observation, _ = self.lanes.reset(seed=self.seeds(self.rounds))
+        memory, begins = None, np.ones(len(led), dtype=np.bool_)
+        ended = ~begins
+        met, said = [], []
+        for _ in range(self.length):
+            wanted, memory = self.law.predict(observation, memory, begins)
+            wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)
+            with torch.no_grad():
+                own = self.actor(self.shown(torch.from_numpy(observation))).clamp(-1.0, 1.0)
+            met.append(observation[~ended])  # what follows an end is no command
+            said.append(wanted[~ended])
+            commands = np.where(led[:, None], wanted, own.numpy())
+            observation, _, terminated, truncated, _ = self.lanes.step(commands)
+            begins, ended = ended, terminated | truncated
+        self.steps += self.length * len(led)
+        every, answers = np.concatenate(met), np.concatenate(said)
+        some = rng.permutation(len(every))[:_KEPT]
+        self.met.append(every[some])
+        self.said.append(answers[some])

@@ -12,8 +12,7 @@ from rbgym.envs.derivatives import Differentiation
 
 
 class Stepped(NamedTuple):
-    """Of a step of n envs: observation (n, w) and reward (n,), which have gradients; ended (n,)
-    bool, terminated or truncated."""
+    """Of a step: observation (n, w) and reward (n,), which have gradients; ended (n,) bool."""
 
     observation: torch.Tensor
     reward: torch.Tensor
@@ -57,16 +56,14 @@ class DifferentiableEnv:
         stepped = env.step(policy(observation))
         stepped.reward.sum().backward()
 
-    The state itself is in the env; what carries its gradient from step to step is an error of it,
-    always zero, see `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient. A lane whose
-    episode has ended passes none on: reset it, or let the env do so (NEXT_STEP, its default mode).
-    ended, terminated: which of them did in the last step, (n,) bool.
-    Observations, rewards and derivatives are of the actions' type, computed in float64.
+    What carries the gradient of the state from step to step is an error of it, always zero, see
+    `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient, and so does the end of an episode,
+    be it that a step cannot be solved: reset the lane, or let the env do so (NEXT_STEP, its default
+    mode). ended, terminated: which lanes did in the last step, (n,) bool. Observations, rewards and
+    derivatives are of the actions' type, computed in float64.
 
     Raises ValueError where a part of the env has no derivative, see
-    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP, in which what is shown at
-    an episode's end is of the next one. Where a step cannot be solved the episode ends, and passes
-    no gradient on.
+    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP.
     """
 
     def __init__(self, env: Any) -> None:
@@ -85,8 +82,7 @@ class DifferentiableEnv:
         return torch.from_numpy(observation)
 
     def step(self, actions: torch.Tensor) -> Stepped:
-        """A control period under actions (n, m), on the CPU; beyond +-1 they are cut, and have no
-        gradient."""
+        """A control period under actions (n, m), on the CPU; beyond +-1 they have no gradient."""
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)

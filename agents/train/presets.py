@@ -2,8 +2,7 @@
 
 The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
 like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize and hindsight (a
-replay buffer of goals that were reached) beside what the algorithm's constructor takes. Nothing in
-a file is executed.
+replay buffer of reached goals) beside what the constructor takes. Nothing in a file is executed.
 """
 
 import ast
@@ -54,11 +53,9 @@ def read(
     known: Collection[str],
     needed: Collection[str],
 ) -> dict[str, Any]:
-    """The hyperparameters of an env: the file's default ones, those of the env, `changes`.
-
-    preset: name of our file; file: YAML in place of ours, which is not asked then. Raises
-    ValueError for a file that cannot be read, a key that is not known, and one that is missing.
-    """
+    """The hyperparameters of an env: the file's default ones, those of the env, `changes`. preset:
+    name of our file; file: in place of ours. Raises ValueError for a file that cannot be read, a
+    key that is not known, and one that is missing."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
@@ -79,8 +76,7 @@ def read(
 
 
 def read_file(argument: str, source: Any) -> Any:
-    """What a YAML file holds; ValueError, with the argument that names it, where it cannot be
-    read."""
+    """What a YAML file, named by an argument, holds; ValueError where it cannot be read."""
     if not source.is_file():  # a device may have no end
         raise ValueError(f"{argument} must be a file, got {str(source)!r}")
     try:
@@ -92,11 +88,8 @@ def read_file(argument: str, source: Any) -> Any:
 def of_sb3(
     algo: str, env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The hyperparameters of an algorithm of Stable-Baselines3, see `read`.
-
-    n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
-    unknown, and for a value that the constructors do not check.
-    """
+    """The hyperparameters of an algorithm of Stable-Baselines3, see `read`, n_envs 1 by default.
+    Raises ValueError also for a value that the constructors do not check."""
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)

@@ -1,14 +1,12 @@
 """First episodes of many lanes under networks, without a Python step of the environment.
 
 The kernels of the environment and that of the network are called in turn on a range of bodies that
-fits in the processor's cache, until all of its episodes are over; then the next range. Nothing of
-the environment is written a second time, and episodes agree to the last bit with those of the
-vector environment driven by `Network.predict`.
+fits in the processor's cache, until all of its episodes are over; then the next range. Episodes
+agree to the last bit with those of the vector environment driven by `Network.predict`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -38,10 +36,7 @@ _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arra
 @dataclass(frozen=True, eq=False)
 class Rollout:
     """What episodes gave; every array is (networks, episodes), and a column has one start state.
-
-    lengths: steps. success: the task's. attitude_error [rad] and rate_error [rad/s]: how far from
-    the goal at the end of the episode.
-    """
+    lengths: steps. attitude_error [rad], rate_error [rad/s]: from the goal, at the end."""
 
     returns: Array
     lengths: NDArray[np.int64]
@@ -70,9 +65,8 @@ def rollout(
     seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of the env;
     hooks by name only. Multiples of 32 episodes fill the vector instructions of the network.
 
-    A result depends on its network and seed only: neither on what runs beside it, nor on the number
-    of threads (`rbgym.set_num_threads`). Raises ValueError for bad arguments, a network that does
-    not fit the env, and one whose action is not finite.
+    A result depends on its network and seed only, not on the number of threads. Raises ValueError
+    for bad arguments, a network that does not fit the env, and one whose action is not finite.
     """
     task_of(env_id)  # raises where it is no task
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
@@ -97,20 +91,23 @@ def rollout(
     try:
         _refuse_what_does_not_fit(env, several[0])
         env.reset(seed=padded * len(several))
-        lanes = group * len(several)
-        empty: Any = (np.zeros(lanes, kind) for kind in _KINDS)
-        course = _Course(
-            env,
-            stack,
-            owner=np.arange(lanes)[::LANES] // group,
-            real=np.arange(lanes) % group < len(starts),
-            start=env.episodes.observations(),
-            found=Rollout(*empty),
-        )
-        threads.over_ranges(lanes // LANES, partial(_run, course), largest=BLOCKS)
+        seen, lanes = env.episodes.observations(), np.arange(env.num_envs)
+        empty: Any = (np.zeros(len(lanes), kind) for kind in _KINDS)
+        found = Rollout(*empty)
+
+        def play(first: int, last: int) -> None:
+            own = lanes[first * LANES : last * LANES]
+            real, owner = own % group < len(starts), own[::LANES] // group
+            part, steps = _Range(env, stack, found, own, real, owner, seen[own]), 0
+            while len(part.lanes) and part.running.any():
+                part.step()
+                steps += 1
+                part.book(steps)
+
+        threads.over_ranges(len(lanes) // LANES, play, largest=BLOCKS)
     finally:
         env.close()
-    every = (value.reshape(-1, group) for value in vars(course.found).values())
+    every = (value.reshape(-1, group) for value in vars(found).values())
     return Rollout(*(value[:, : len(starts)].copy() for value in every))
 
 
@@ -122,9 +119,8 @@ def rollout_test_set(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
-    """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.judge.evaluate`, which explains `split`. ValueError for `initial`,
-    which the set has."""
+    """The same from the first `episodes` states of the task's fixed test set, in its order, see
+    `rbgym.agents.judge.evaluate`. ValueError for `initial`, which the set has."""
     cases = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [
@@ -152,33 +148,19 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Course:
-    """An environment that has been reset, its networks, and what comes out of each lane.
-
-    owner: network of each block. real: lanes that count, (lanes,). start: their observations.
-    found: as a Rollout, whose arrays are (lanes,) here.
-    """
-
-    env: Any
-    stack: Stack
-    owner: NDArray[np.int64]
-    real: Flags
-    start: NDArray[np.float32]
-    found: Rollout
-
-
 class _Range:
-    """Blocks of a course that still have an episode to end, and where their lanes belong."""
+    """Blocks that still have an episode to end. found: what comes out of all lanes. lanes: those of
+    the blocks. real: which count. owner: network of each block. seen: first observations."""
 
-    def __init__(self, course: _Course, first: int, last: int) -> None:
-        self.course, self.episodes, self.split = course, course.env.episodes, course.env.task.split
-        self.view = self.episodes.batch.block_view()[first:last]
-        self.lanes = np.arange(first * LANES, last * LANES)
-        self.owner, self.running = course.owner[first:last], course.real[self.lanes]
-        self.returns = np.zeros(len(self.lanes))
+    def __init__(
+        self, env: Any, stack: Stack, found: Rollout, lanes: Any, real: Flags, owner: Any, seen: Any
+    ) -> None:
+        self.env, self.stack, self.found, self.lanes = env, stack, found, lanes
+        self.running, self.owner, self.returns = real, owner, np.zeros(len(lanes))
+        self.episodes, self.split = env.episodes, env.task.split
+        self.view = self.episodes.batch.block_view()[lanes[0] // LANES :][: len(owner)]
         self._allocate()
-        self.observations[...] = course.start[self.lanes]
+        self.observations[...] = seen
 
     def _allocate(self) -> None:
         n = len(self.lanes)
@@ -189,9 +171,8 @@ class _Range:
         self.rewards, self.ends = numbers[0, :n], flags[:2, :n]
 
     def step(self) -> None:
-        """One control period of all lanes."""
         seen = joined(self.split(self.observations)) if self.split else self.observations
-        self.course.stack.act(self.owner, seen, self.actions)
+        self.stack.act(self.owner, seen, self.actions)
         if not np.isfinite(self.actions).all():
             bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
             raise ValueError(
@@ -201,7 +182,7 @@ class _Range:
         self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
             goals = self.split(self.observations)
-            self.rewards = self.course.env.compute_reward(
+            self.rewards = self.env.compute_reward(
                 goals["achieved_goal"], goals["desired_goal"], {}
             )
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
@@ -211,7 +192,7 @@ class _Range:
         done = self.running & self.ends.any(axis=0)
         if not done.any():
             return
-        found, where, rows = self.course.found, self.lanes[done], self.episodes.rows
+        found, where, rows = self.found, self.lanes[done], self.episodes.rows
         told = rows.told_row()
         streak, error, rate_error = (
             self.view[:, row].reshape(-1)[done]
@@ -233,12 +214,3 @@ class _Range:
         self.running, self.returns = self.running[lanes], self.returns[lanes]
         self._allocate()
         self.observations[...] = seen[lanes]
-
-
-def _run(course: _Course, first: int, last: int) -> None:
-    """Run the blocks from `first` to before `last`; what comes out is in the course."""
-    part, steps = _Range(course, first, last), 0
-    while len(part.lanes) and part.running.any():
-        part.step()
-        steps += 1
-        part.book(steps)

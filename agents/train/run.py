@@ -1,6 +1,8 @@
 """What trainings have in common: what they begin with, how they are judged, what they write."""
 
+import itertools
 import json
+import math
 import platform
 import subprocess
 import sys
@@ -10,21 +12,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
-from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
-from rbgym.agents.policies.recurrent import RecurrentNetwork
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, TrainedPolicy, trained
+from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
-from rbgym.agents.train.sight import normalizer_for, seeing_differences
 from rbgym.envs.arguments import named
+from rbgym.envs.parts.columns import Column
+from rbgym.envs.parts.goals import Rest, Target
 from rbgym.envs.parts.observations import FORMS
 
 # Success rate from which a task counts as learned.
@@ -32,6 +33,12 @@ THRESHOLD = 0.95
 _EPISODES = 256  # of a look
 # Of first weights: with larger ones most units answer a fine scale by their bounds.
 _SMALL = 0.58
+# What an error at the edge of success is on the finest scale: a slope is seen on both sides.
+_EDGE = 0.35
+_LEAST = 3.0  # a scale so little finer shows nothing new
+_BETWEEN = 30.0  # from there on there is one between the two
+# What an angle of 1 rad near a target is in the columns of a form of the attitude.
+_SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy",
              "numba")  # fmt: skip
 
@@ -85,8 +92,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
 def judged(
     policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
 ) -> dict[str, Any]:
-    """What the policy of a training is worth on the validation set, after so many steps and
-    seconds."""
+    """What a policy is worth on the validation set, after so many steps and seconds."""
     return {"timesteps": timesteps, "seconds": seconds, **worth(policy, config)}
 
 
@@ -106,8 +112,7 @@ def worth(
 
 
 def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Whether one of two, as `worth` returns them, is the better: in success, if it is beyond the
-    other's interval, else in return."""
+    """Whether one has the better success, beyond the other's interval, or else return."""
     low, other_low = (
         wilson_interval(round(x["success_rate"] * _EPISODES), _EPISODES)[0] for x in (one, other)
     )
@@ -117,18 +122,16 @@ def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 
 def said(worth: Mapping[str, float]) -> str:
-    """Success and return in words."""
     rate, mean = 100 * worth["success_rate"], worth["mean_return"]
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
 
 def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
-    """What a training begins with, and the env's spaces: random weights behind a normaliser, or the
-    policy of `init_from`.
+    """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
 
-    Of its hyperparameters net_arch has the sizes of hidden layers; rates, if it is there, how many
-    times as large the angular velocity is shown, else the normaliser is that of `sight`.
-    ValueError for bad ones, for observations that are no box, and a policy that does not fit.
+    net_arch: sizes of hidden layers. rates: how many times as large the angular velocity is shown,
+    instead of `normalizer_for`. ValueError for bad ones, for observations that are no box, and for
+    a policy that does not fit.
     """
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
@@ -168,6 +171,60 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
+def normalizer_for(env: Any) -> Normalizer:
+    """The normaliser for an env of rbgym: each column over its bound, within +-1.
+
+    Where the task's tolerances are a small part of the bounds, all columns once more at one or two
+    finer scales, clipped, also those without a tolerance, as what wheels do at rest decides on the
+    last hundredths of a degree; but not commands under way, which would be signs, fed back.
+    """
+    columns = read_by_networks(env)
+    bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
+    factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
+    edges = _edges(env.unwrapped, columns)
+    finest = _EDGE / float(np.exp(np.mean(np.log(edges)))) if edges else 1.0
+    steps = [finest] if finest > _LEAST else []
+    if finest > _BETWEEN:
+        steps.insert(0, math.sqrt(finest))
+    told = (one for name, one in columns.items() if name != "actuator")  # of a delay and a lag
+    fine = [one.first + k for one in told for k in range(one.size)]
+    scales = np.concatenate([factors, *(step * factors[fine] for step in steps)])
+    return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, tuple(fine) * len(steps))
+
+
+def seeing_differences(network: Network, env: Any) -> Network:
+    """The network, its first units differences of the rates to those of a moving target, which
+    the finer scales, beyond whose bounds both are, do not show."""
+    columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
+    edges = _edges(env.unwrapped, columns)
+    if "target_angular_velocity" not in columns or not edges:
+        return network
+    own, wanted = columns["angular_velocity"], columns["target_angular_velocity"]
+    weight, bias = network.layers[0][0].copy(), network.layers[0][1]
+    finest = _EDGE / env.unwrapped.task.rate  # of a difference in rad/s
+    steps = [finest * np.exp(np.mean(np.log(edges))) ** share for share in (0.0, 0.5, 1.0)]
+    for row, (step, axis) in enumerate(itertools.product(steps, range(own.size))):
+        weight[row] = 0.0
+        for sign, one in ((1.0, own), (-1.0, wanted)):
+            column = one.first + axis
+            weight[row, column] = sign * step * one.factor / normalizer.scale[column]
+    return replace(network, layers=((weight, bias), *network.layers[1:]))
+
+
+def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
+    """What the edge of success is in the columns that are zero at the goal, as parts of bounds."""
+    task, goal, found = env.task, env.goal, list[float]()
+    if isinstance(goal, Target) and not task.split:
+        form = next((name for name in columns if name in FORMS), None)
+        if form is None:  # the attitude is hidden
+            return found
+        found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
+    if isinstance(goal, Target | Rest) and "angular_velocity" in columns:
+        rates = columns["angular_velocity"]
+        found.append(task.rate / rates.factor / float(np.max(rates.high)))
+    return found
+
+
 def finish(
     folder: RunFolder,
     config: Mapping[str, Any],
@@ -176,9 +233,8 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last, with the steps per second, the seconds
-    until the first judgement that finds the task learned, and what it is worth on the test set.
-    spaces: observations, actions."""
+    """Write the policy of a run, and results.json last, with steps per second, seconds until the
+    task was learned, and the worth on the test set. spaces: observations, actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
     if results.get("judgements"):
@@ -210,7 +266,6 @@ def load_policy(folder: RunFolder) -> TrainedPolicy:
 
 
 def _versions() -> dict[str, str]:
-    """Of Python and of the packages that decide on a result."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

@@ -10,8 +10,7 @@ import viser
 
 from rbgym import integrators
 from rbgym.agents.view import Speed
-from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
-from rbgym.agents.view.simulation import IDLE
+from rbgym.agents.view.simulation import BODIES, IDLE, MOST_RUNS, OWN, Scenario, Triple
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
@@ -137,8 +136,7 @@ class Controls:
         return np.asarray(np.clip(u, -1.0, 1.0) * self._value("strength"))
 
     def _value(self, name: str) -> Any:
-        """A value, or three of axes; what a message names that is none is brought within its
-        control, which viser does not do."""
+        """A value, or three of axes; within its control, which viser does not look after."""
         if name not in self._handles:
             return tuple(self._value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]

@@ -1,7 +1,6 @@
 """The page: what a browser shows of a simulation, and the thread that keeps it moving.
 
-All who look share one simulation: what one of them chooses, all see. One thread owns it; controls
-only put what they want into a queue.
+All who look share one simulation, which one thread owns; controls put wishes into a queue.
 """
 
 import logging
@@ -15,9 +14,8 @@ import viser
 
 from rbgym.agents.view import Speed
 from rbgym.agents.view.controls import Controls, Playback
-from rbgym.agents.view.scenario import Scenario, actors
 from rbgym.agents.view.scene import FAILED, RUNS, Scene
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import Scenario, Simulation, actors
 from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)
@@ -57,7 +55,6 @@ class Page:
         server.on_client_connect(self._welcome)
 
     def stop(self) -> None:
-        """End `run` soon."""
         self._stopped = True
         self._pressed.put("stop")
 
@@ -177,8 +174,7 @@ class Page:
 
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
-    """HTML: time and note, two lines for each run, its numbers or how it ended, and a problem in
-    red."""
+    """HTML: time and note, of each run its name and numbers or end, and a problem in red."""
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
         dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'

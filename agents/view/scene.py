@@ -35,7 +35,6 @@ class Scene:
         server.initial_camera.fov = _FIELD
 
     def start(self, simulation: Simulation) -> None:
-        """Draw these runs in place of those before."""
         scene = self._server.scene
         scene.remove_by_name("/runs")
         scene.add_frame("/runs", show_axes=False)

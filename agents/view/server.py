@@ -1,7 +1,5 @@
-"""The page's server: viser's, bound to one address and closed to everybody else's pages.
-
-viser accepts a WebSocket from any page that the browser has open. Here a request must name this
-server in Host, against DNS rebinding, and in Origin if it has one.
+"""The page's server: viser's, bound to one address and closed to everybody else's pages: a request
+must name this server in Host, against DNS rebinding, and in Origin if it has one.
 """
 
 import contextlib
@@ -102,8 +100,7 @@ def refusal(
 
 
 def is_own(host: str, names: Collection[str]) -> bool:
-    """Whether a Host header names this server: an address, which no foreign name can pass for, or
-    one of its names."""
+    """Whether a Host header names this server: any address, or one of its names."""
     name = re.sub(r":\d+$", "", host).lower()
     try:
         return name in names or bool(ipaddress.ip_address(name.strip("[]")))

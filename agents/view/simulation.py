@@ -1,39 +1,46 @@
 """What moves on the page: bodies under one scheme each, or a task under several policies, which
-advance together from the same start."""
+advance together from the same start; and the scenario that says so."""
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.cases import task_of
-from rbgym.agents.judge.contenders import contenders
-from rbgym.arguments import positive
-from rbgym.body import RigidBody
+from rbgym import integrators
+from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, task_of
+from rbgym.agents.judge.episodes import contenders
+from rbgym.agents.policies import trained
+from rbgym.arguments import finite, positive
+from rbgym.body import Part, RigidBody, compound
 from rbgym.engine.batch import Batch
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, NoPotential, Potential
-from rbgym.quaternion import Array
+from rbgym.quaternion import Array, from_rotation_vector
 
 IDLE = "idle"  # the controller whose commands are zero
 TRAIL = 80  # instants that are kept of a run
 _INTERVAL = 0.02  # least time between two of them [s]
+MOST_RUNS = 3
+OWN = "the task's own"  # integrator
+GIVEN = "as given"  # body
+_MASS = 6.0  # kg
+
+Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run at one instant.
-
-    quaternion (4,) body to world; angular_velocity (3,) [rad/s, body]; angular_momentum (3,)
-    [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m, world];
-    goal_angle [rad] to the goal, nan without one; target (4,), the attitude of the goal, if it is
-    one; scale of the body's size.
-    """
+    """A run at one instant: quaternion (4,) body to world; angular_velocity (3,) [rad/s, body];
+    angular_momentum (3,) [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position
+    (3,) [m, world]; goal_angle [rad], nan without one; target (4,), if it is an attitude; scale of
+    the body's size."""
 
     quaternion: Array
     angular_velocity: Array
@@ -49,10 +56,9 @@ class Snapshot:
 class _Run:
     """Something that advances by steps of `dt` seconds and has come to `time`.
 
-    `push` applies a torque (3,) [N m, body axes] beside all others from now on; `advance` makes so
-    many steps, or those up to the end; `snapshot` is the present state, or the last good one.
-    ended: why it goes no further, empty while it does; failed: whether a step could not be solved.
-    rate: an angular velocity [rad/s] that is large here; strength: a torque [N m] that is felt.
+    `push` applies a torque (3,) [N m, body axes] beside all others; `advance` makes steps up to the
+    end; `snapshot` is the last good state. ended: why it goes no further, or empty; failed: whether
+    a step could not be solved. rate: large here [rad/s]; strength: a torque [N m] that is felt.
     """
 
     time, ended, failed = 0.0, "", False
@@ -105,13 +111,11 @@ class FreeRun(_Run):
 
 
 class TaskRun(_Run):
-    """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
-    period.
+    """One episode of a task, from the start of `seed`; a step is a control period.
 
     policy: the name of a controller, "pretrained", or a folder. env_kwargs: arguments of the
-    environment, before those that a policy was trained with; not `disturbance`, which is how a
-    torque is applied here.
-    Raises ValueError for what the environment or the policy refuses.
+    environment, before those that a policy was trained with; not `disturbance`, by which a torque
+    is applied here. Raises ValueError for what the environment or the policy refuses.
     """
 
     def __init__(
@@ -222,14 +226,117 @@ class Simulation:
                 self._references = [run.snapshot() for run in self.runs]
 
     def changes(self, k: int) -> tuple[float, float]:
-        """Changes of a run's energy and momentum since the start, or since the end of the last
-        push, relative where there is something to relate to.
-
-        Of the momentum, the vertical component where only that is conserved.
-        """
+        """Changes of a run's energy and momentum since the start or the last push, relative where
+        they can be; of the momentum the vertical part where only that is conserved."""
         now, before = self.runs[k].snapshot(), self._references[k]
         conserved = slice(2, 3) if self.vertical else slice(0, 3)
         turned = (now.angular_momentum - before.angular_momentum)[conserved]
         scale = np.linalg.norm(before.angular_momentum) or 1.0
         gained = abs(now.energy - before.energy) / (abs(before.energy) or 1.0)
         return gained, float(np.linalg.norm(turned) / scale)
+
+
+def _handle(size: Triple) -> RigidBody:
+    """A T: a stem along x on the middle of a bar along y."""
+    stem = RigidBody.box(_MASS / 3, (size[0], size[2], size[2]))
+    bar = RigidBody.box(2 * _MASS / 3, (size[2], size[1], size[2]))
+    return compound([Part(bar), Part(stem, (size[0] / 2, 0.0, 0.0))])
+
+
+BODIES: dict[str, Callable[[Triple], RigidBody]] = {
+    "box": lambda size: RigidBody.box(_MASS, size),
+    "ellipsoid": lambda size: RigidBody.ellipsoid(_MASS, np.array(size) / 2),
+    "cylinder": lambda size: RigidBody.cylinder(_MASS, size[0] / 2, size[2]),
+    "T handle": _handle,
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is simulated: env_id, None for a free body; a scheme for each run, OWN for the task's.
+
+    Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
+    (3,) or (9,) [kg m^2] of a given one; mgl [N m], 0 for none; rates (3,) [rad/s, body]; tilt
+    [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, IDLE where they
+    are fewer; seed of its start; substeps of a control period, 0 for the task's own; env_kwargs.
+    """
+
+    env_id: str | None = None
+    schemes: tuple[str, ...] = ("forward_euler", "imidm", integrators.DEFAULT)
+    policies: tuple[str, ...] = ()
+    dt: float = 0.05
+    body: str = "box"
+    size: Triple = (1.0, 0.2, 0.6)
+    inertia: tuple[float, ...] = ()
+    mgl: float = 0.0
+    rates: Triple = (0.05, 0.05, 5.0)
+    tilt: float = 0.0
+    seed: int = 0
+    substeps: int = 0
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def simulation(self) -> Simulation:
+        """The runs at their start. Raises ValueError for what does not go together."""
+        if not 1 <= len(self.schemes) <= MOST_RUNS:
+            raise ValueError(
+                f"integrator must name 1 to {MOST_RUNS} schemes, got {list(self.schemes)}"
+            )
+        return Simulation([self._run(k) for k in range(len(self.schemes))])
+
+    def rigid_body(self) -> RigidBody:
+        if self.body == GIVEN:
+            return RigidBody(np.array(self.inertia).reshape(-1, 3).squeeze())
+        return BODIES[self.body](self.size)
+
+    def _run(self, k: int) -> Run:
+        scheme = self.schemes[k]
+        if self.env_id is None:
+            tilt = math.remainder(float(finite("tilt", self.tilt, ())), 360)
+            return FreeRun(
+                self.rigid_body(),
+                scheme,
+                dt=self.dt,
+                quaternion=from_rotation_vector((math.radians(tilt), 0.0, 0.0)),
+                angular_velocity=self.rates,
+                potential=HeavyTop(self.mgl) if self.mgl else None,
+            )
+        substeps = {"substeps": self.substeps} if self.substeps else {}
+        integrator = {"integrator": scheme} if scheme != OWN else {}
+        return TaskRun(
+            self.env_id,
+            self.policies[k] if k < len(self.policies) else IDLE,
+            seed=self.seed,
+            env_kwargs={**self.env_kwargs, **substeps, **integrator},
+        )
+
+
+def scenario_of(
+    env_id: str | None, schemes: Sequence[str], policies: Sequence[str], **values: Any
+) -> Scenario:
+    """The scenario of a command line: a run for each scheme and each policy, of which the last of
+    the fewer goes on. values: of other fields. Raises ValueError for too many, and for policies
+    without an environment."""
+    if env_id is None and policies:
+        raise ValueError(f"policy must be left out without an env, got {list(policies)}")
+    schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))
+    policies = tuple(policies) or tuple(actors(env_id)[:1]) or (IDLE,)
+    count = max(len(schemes), len(policies))
+    if count > MOST_RUNS:
+        raise ValueError(f"integrator and policy must name at most {MOST_RUNS} each, got {count}")
+    return Scenario(
+        env_id,
+        schemes + schemes[-1:] * (count - len(schemes)),
+        policies + policies[-1:] * (count - len(policies)),
+        body=GIVEN if values.get("inertia") else Scenario.body,
+        **values,
+    )
+
+
+def actors(env_id: str | None) -> list[str]:
+    """Who can act: the controllers that fit the environment, and the package's policy for it."""
+    if env_id is None:
+        return []
+    task_of(env_id)
+    with closing(gym.make(env_id, disable_env_checker=True)) as env:
+        laws = controllers.for_env(env, planners=True)
+    return [PRETRAINED, *laws] if env_id in trained.names() else laws

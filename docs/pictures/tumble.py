@@ -17,8 +17,7 @@ import numpy as np
 import rbgym
 from rbgym.agents.judge.videos import write
 from rbgym.envs.rendering import colors
-from rbgym.envs.rendering.canvas import Canvas
-from rbgym.envs.rendering.painter import Painter
+from rbgym.envs.rendering.painter import Canvas, Painter
 from rbgym.envs.rendering.scene import Caption, Curve, Framing, Part, Scene, motion_of
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.quaternion import rotate

@@ -2,7 +2,7 @@
 
     python docs/pictures/wake_up.py [FILE]
 
-The first start of the test set of DetumbleToPoint-v0, flown by `supervisor`; 80 times as fast.
+A slow start of DetumbleToPoint-v0, flown by `supervisor`; 80 times as fast.
 """
 
 import sys
@@ -15,13 +15,13 @@ import rbgym  # noqa: F401  (registers the environments)
 from rbgym.agents import controllers
 from rbgym.agents.cases import TEST_SEEDS
 
-SECONDS, EVERY, RATE, SIZE = 560, 8, 10, 320  # s, s, frames per second, pixels
+SECONDS, EVERY, RATE, SIZE = 420, 8, 10, 320  # s, s, frames per second, pixels
 WORDS = "detumble", "find the Sun", "point"
 
 
 def main(file: Path) -> None:
     """Fly, and write the film, of few colours so that it is small."""
-    env = gym.make("DetumbleToPoint-v0", render_mode="rgb_array")
+    env = gym.make("DetumbleToPoint-v0", render_mode="rgb_array", initial="slow")
     law, memory, frames, last = controllers.make("supervisor", env), None, [], -1
     observation, _ = env.reset(seed=TEST_SEEDS[0])
     for second in range(SECONDS):
@@ -33,7 +33,7 @@ def main(file: Path) -> None:
         frame = env.render()  # of each step, so that the path is whole
         if second % EVERY == 0:
             frames.append(Image.fromarray(frame).resize((SIZE, SIZE), Image.Resampling.LANCZOS))
-    few = [one.quantize(64, dither=Image.Dither.NONE) for one in frames]
+    few = [one.quantize(128, dither=Image.Dither.NONE) for one in frames]
     few[0].save(file, save_all=True, append_images=few[1:], duration=1000 // RATE, loop=0)
     print(f"{file.name}: {file.stat().st_size / 1e3:.0f} kB")
 

@@ -29,7 +29,7 @@ import numpy as np
 from rbgym.agents import controllers, load
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.conditions import Condition, conditions_of
+from rbgym.agents.judge.card import Condition, conditions_of
 from rbgym.agents.judge.episodes import Episodes, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences

@@ -1,8 +1,8 @@
 """A perspective camera: what it sees of a scene, and in what order that is to be drawn.
 
-Pure NumPy. All solids are convex: of each, the faces that look to the camera are all that is seen,
-and cannot hide one another. Whatever leaves the body through a face, or is fixed to it, lies beyond
-that face's plane: it is before the body where the face looks to the camera, else behind it.
+All solids are convex: of each, the faces that look to the camera are seen, and cannot hide one
+another. What leaves the body through a face, or is fixed to it, is before the body where that face
+looks to the camera, else behind it.
 """
 
 import itertools
@@ -29,11 +29,8 @@ _FIXED = {"wall": WALL, "goal": BEHIND, "pivot": BEFORE}
 
 
 class Solid(NamedTuple):
-    """The seen side of a convex solid.
-
-    corners: (m, 3, 2) pixels of faces. fills: (m, 3) colours, shaded. edges: (k, 2, 2) pixels, of
-    the outline and of sharp edges.
-    """
+    """The seen side of a convex solid. corners: (m, 3, 2) pixels of faces. fills: (m, 3) colours.
+    edges: (k, 2, 2) pixels, of the outline and of sharp edges."""
 
     corners: Array
     fills: NDArray[np.int64]
@@ -52,10 +49,9 @@ class Camera:
     """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards.
 
     size: (width, height) of the picture [pixels]. field: angle between its nearer edges [rad].
-    axes: unit vectors to the right, upwards and forwards in the picture, as rows (3, 3). scale:
-    pixels per unit of the tangent of the angle off the middle. near: least depth [m] at which
-    anything is drawn. middle: pixel (2,) at which `center` is seen: a little high, as there are
-    words below.
+    axes: unit vectors to the right, upwards and forwards, as rows (3, 3). scale: pixels per unit of
+    the tangent of the angle off the middle. near: least depth [m] at which anything is drawn.
+    middle: pixel (2,) of `center`, a little high for the words below.
     """
 
     def __init__(
@@ -104,7 +100,6 @@ class Camera:
         return [run for run in runs if len(run) > 1]
 
     def side_of(self, part: Part) -> Solid:
-        """The side of a convex solid that is seen."""
         mesh, vertices = part.mesh, part.vertices
         normals = mesh.normals @ part.rotation.T
         front = np.sum(normals * (self.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0

@@ -1,8 +1,5 @@
-"""Colours of all pictures, as (red, green, blue) from 0 to 255.
-
-Those that carry a meaning are of Okabe and Ito (2008), Color Universal Design, which people with
-every kind of colour vision tell apart.
-"""
+"""Colours of all pictures, as (red, green, blue) from 0 to 255; those with a meaning are of Okabe
+and Ito (2008), Color Universal Design, for every kind of colour vision."""
 
 Color = tuple[int, int, int]
 

@@ -40,12 +40,8 @@ _LONGEST = 240  # points of a trail
 
 
 class Trail:
-    """Points of one lane at the instants at which it was drawn, in one episode.
-
-    points: (k, 3) [m, world]; rates: (k, 3) [rad/s, body]. A new episode, or an earlier time,
-    begins anew; an instant that was drawn before adds nothing, so that the same picture can be had
-    twice.
-    """
+    """Points (k, 3) [m, world] and rates (k, 3) [rad/s, body] of one lane as it was drawn, of one
+    episode: a new one, or an earlier time, begins anew; an instant drawn before adds nothing."""
 
     def __init__(self) -> None:
         self.points = self.rates = np.zeros((0, 3))
@@ -69,11 +65,9 @@ class Trail:
 
 
 class Instant:
-    """One lane as it is now. Lengths in metres, world axes, unless said otherwise.
-
-    state, info: of this lane, as hooks and users get them. body: the solid as it is drawn; reach:
-    its radius; span: how far from the origin the end of its z axis is drawn.
-    """
+    """One lane as it is now; lengths in metres, world axes, unless said otherwise. state, info: of
+    the lane, as hooks get them. body: the solid as it is drawn; reach: its radius; span: how far
+    from the origin the end of its z axis is drawn."""
 
     def __init__(
         self, env: Any, lane: int, state: Mapping[str, Array], info: Mapping[str, Any], trail: Trail
@@ -142,8 +136,7 @@ class Instant:
             yield Framing(np.array([0.0, 0.0, 0.45 * reach]), 1.4 * reach, floor=0.0)
 
     def _wall(self, axis: Array) -> Iterator[Shape]:
-        """The axis that meets the wall, from the body's surface to its end; and the wall: a plate
-        below the height at which the end of the axis is thrown back."""
+        """The axis that meets the wall, and the wall: a plate where it is thrown back."""
         body, span = self.body, self.span
         along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
@@ -166,8 +159,7 @@ class Instant:
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:
-        """The rim of a cone of half `angle` [rad] about a direction (3,) of the world, and the body
-        axis (3,) that is to stay out of it."""
+        """A cone of half `angle` [rad] about a world direction (3,), and the body axis it bars."""
         start, reach = self.body.position, 1.3 * self.reach
         rim = start + reach * circle(angle, np.asarray(direction))
         spokes = [np.array([start, rim[k]]) for k in (0, 18, 36, 54)]
@@ -187,8 +179,7 @@ class Instant:
             yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
     def wheels(self, axes: Array, speeds: Array) -> Iterator[Part]:
-        """Wheels about body axes (k, 3), outside the body where those leave it; speeds (k,):
-        against the body, as parts of the largest."""
+        """Wheels about body axes (k, 3), outside the body; speeds (k,): parts of the largest."""
         size = 0.24 * self.reach
         for axis, turn in zip(axes, self.trail.turned(_SHOWN * speeds), strict=True):
             outwards = self.body.rotation @ axis
@@ -234,8 +225,7 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
     """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
 
-    trail: of the pictures of this lane before; without it there is no trace. Changes nothing in the
-    env.
+    trail: of the pictures of this lane before; without it no trace. Changes nothing in the env.
     """
     return next(scenes_of(env, {lane: trail or Trail()}))
 

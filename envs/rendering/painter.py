@@ -1,18 +1,111 @@
-"""Pictures of scenes, drawn by pygame: from far to near, without a depth buffer."""
+"""Pictures of scenes by pygame: from far to near, at twice the size, and then smoothed."""
 
-from collections.abc import Iterator
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from gymnasium.error import DependencyNotInstalled, Error
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.camera import BELOW, WALL, Camera
-from rbgym.envs.rendering.canvas import Canvas, Frame
-from rbgym.envs.rendering.colors import Color
+from rbgym.envs.rendering.colors import Color, mixed
+from rbgym.envs.rendering.instant import Trail, scenes_of
 from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene
 from rbgym.quaternion import Array
 
+Frame = NDArray[np.uint8]
+_FINE = 2  # pixels of the canvas for one of the picture
 SIZE = (480, 480)
+MOST_LANES = 64  # of a vector env that are drawn
 _LEAST = 0.45  # of the usual size: on smaller pictures nothing can be read
+
+
+def load_pygame() -> Any:
+    """pygame, imported quietly; DependencyNotInstalled where there is none."""
+    try:
+        with contextlib.redirect_stdout(None):  # it greets
+            import pygame
+            import pygame.font
+    except ModuleNotFoundError as missing:
+        raise DependencyNotInstalled(
+            "rendering needs pygame: pip install 'rbgym[render]'"
+        ) from missing
+    return pygame
+
+
+class Canvas:
+    """Where one picture, (width, height) [pixels], is drawn, all lengths in these; no display."""
+
+    def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
+        self.pygame = load_pygame()
+        if not self.pygame.font.get_init():
+            self.pygame.font.init()
+        self.size = size
+        self._picture = self.pygame.Surface(size, 0, 32)
+        self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
+        self._ground = self._fine.copy()
+        for y, share in enumerate(np.linspace(0.0, 1.0, _FINE * size[1])):
+            color = mixed(below, share, above)
+            self.pygame.draw.line(self._ground, color, (0, y), (_FINE * size[0], y))
+        self._font = functools.cache(lambda height: self.pygame.font.Font(None, _FINE * height))
+        self._word = functools.lru_cache(512)(
+            lambda text, height, color: self._font(height).render(text, True, color)
+        )
+
+    def clear(self) -> None:
+        self._fine.blit(self._ground, (0, 0))
+
+    def polygons(self, corners: Sequence[Array] | Array, fills: ArrayLike) -> None:
+        """Filled polygons, (k, 2) pixels each, in one colour (3,) or one for each (n, 3)."""
+        colors = np.broadcast_to(fills, (len(corners), 3)).tolist()
+        for points, color in zip(corners, colors, strict=True):
+            self.pygame.draw.polygon(self._fine, color, (_FINE * points).tolist())
+
+    def lines(self, segments: Array, color: Color, width: float) -> None:
+        thick = max(round(_FINE * width), 1)
+        for start, end in (_FINE * segments).tolist():
+            self.pygame.draw.line(self._fine, color, start, end, thick)
+
+    def path(self, points: Array, color: Color, width: float) -> None:
+        """A line through points (n, 2), its corners rounded."""
+        thick, fine = max(round(_FINE * width), 1), (_FINE * points).tolist()
+        self.pygame.draw.lines(self._fine, color, False, fine, thick)
+        if thick > 2:
+            for point in fine:
+                self.pygame.draw.circle(self._fine, color, point, thick / 2)
+
+    def disc(self, point: Array, radius: float, color: Color) -> None:
+        self.pygame.draw.circle(self._fine, color, (_FINE * point).tolist(), _FINE * radius)
+
+    def word(
+        self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
+    ) -> None:
+        """Write from `place`, its upper left corner, on; with align = 1 up to it, 1/2 about it."""
+        picture = self._word(text, height, color)
+        left = _FINE * place[0] - align * picture.get_width()
+        self._fine.blit(picture, (round(left), round(_FINE * place[1])))
+
+    def badge(self, text: str, right: float, top: float, height: int, fill: Color) -> None:
+        """A word on a coloured ground, its upper right corner at (right, top)."""
+        picture, pad = self._word(text, height, (255, 255, 255)), 0.8 * height
+        width, tall = picture.get_width() + 2 * pad, picture.get_height() + pad
+        left = _FINE * right - width
+        ground = (round(left), round(_FINE * top), round(width), round(tall))
+        self.pygame.draw.rect(self._fine, fill, ground, border_radius=round(tall / 3))
+        self._fine.blit(picture, (round(left + pad), round(_FINE * top + 0.55 * pad)))
+
+    def mark(self, place: tuple[float, float], size: float, color: Color) -> None:
+        square = [round(_FINE * value) for value in (*place, size, size)]
+        self.pygame.draw.rect(self._fine, color, square, border_radius=round(_FINE * size / 4))
+
+    def frame(self) -> Frame:
+        """The picture of what was drawn, (height, width, 3)."""
+        self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
+        picture = self.pygame.surfarray.array3d(self._picture)
+        return np.ascontiguousarray(picture.swapaxes(0, 1))
 
 
 class Painter:
@@ -56,7 +149,6 @@ class Painter:
         return self.canvas.frame()
 
     def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
-        """A plate, with the shadow of the mast on it."""
         solid = camera.side_of(part)
         self.canvas.polygons(solid.corners, colors.WALL)
         self.canvas.lines(solid.edges, colors.FAINT, self.unit)
@@ -75,7 +167,7 @@ class Painter:
         self.canvas.disc(middle, radius + self.unit, colors.OUTLINE)
         for share in np.linspace(0.0, 1.0, 40):
             place = middle + 0.42 * share * radius * np.array([-0.6, -0.75])
-            fill = colors.mixed(colors.WHITE, 0.55 * share, colors.mixed(color, 0.8, colors.INK))
+            fill = mixed(colors.WHITE, 0.55 * share, mixed(color, 0.8, colors.INK))
             self.canvas.disc(place, radius * (1.0 - share), fill)
 
     def _floor(self, body: Part, camera: Camera, height: float) -> None:
@@ -106,7 +198,7 @@ class Painter:
 
     def _curve(self, curve: Curve, camera: Camera, seen_through: bool) -> None:
         pixels, width = camera.project(curve.points)[0], 2.0 * self.unit
-        color = colors.mixed(curve.color, 0.45, colors.WALL) if seen_through else curve.color
+        color = mixed(curve.color, 0.45, colors.WALL) if seen_through else curve.color
         if curve.dashed:
             self.canvas.lines(dashes(pixels, 7.0 * self.unit), color, width)
         else:
@@ -146,7 +238,6 @@ class Painter:
 
 
 def lines_of(caption: Caption) -> Iterator[str]:
-    """The small print of a caption."""
     yield " · ".join(filter(None, (caption.integrator, f"t = {caption.time:.2f} s")))
     off = []
     if caption.attitude_error is not None:
@@ -159,7 +250,6 @@ def lines_of(caption: Caption) -> Iterator[str]:
 
 
 def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
-    """The legend of a scene."""
     for vector in scene.vectors:
         # What is nothing beside the limit is called nothing.
         size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
@@ -186,3 +276,69 @@ def dashes(points: Array, length: float) -> Array:
     at = np.linspace(0.0, along[-1], 2 * count + 1)[: 2 * count]
     ends = np.stack([np.interp(at, along, points[:, k]) for k in (0, 1)], axis=1)
     return np.asarray(ends.reshape(count, 2, 2))
+
+
+class Viewer:
+    """Draws the lanes of an env. A copy of it, as deepcopy and pickle make, has the same trails
+    and neither surfaces nor a window."""
+
+    def __init__(self) -> None:
+        self.trails: dict[int, Trail] = {}
+        self._painters: dict[int, Painter] = {}
+        self._clock: Any = None  # of a window, where there is one
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"trails": self.trails}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.trails = state["trails"]
+
+    def frames(self, env: Any) -> tuple[Frame, ...]:
+        """A picture, (height, width, 3), of each lane, up to MOST_LANES of them."""
+        lanes = min(env.episodes.size, MOST_LANES)
+        edge = SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
+        if edge not in self._painters:
+            self._painters[edge] = Painter((edge, edge))
+        trails = {lane: self.trails.setdefault(lane, Trail()) for lane in range(lanes)}
+        return tuple(map(self._painters[edge].paint, scenes_of(env, trails)))
+
+    def show(self, env: Any, rate: int) -> None:
+        """Draw the lanes in a window, and wait for its turn, `rate` of them a second. One window at
+        a time: pygame has no more. Raises Gymnasium's Error where there is no screen."""
+        picture = np.ascontiguousarray(tiled(self.frames(env)).swapaxes(0, 1))
+        pygame = load_pygame()
+        if self._clock is None or not pygame.display.get_init():
+            try:
+                pygame.display.init()
+                pygame.display.set_caption("rbgym")
+                pygame.display.set_mode(picture.shape[:2])
+            except pygame.error as problem:
+                raise Error(
+                    f"render_mode='human' needs a screen ({problem}); 'rgb_array' needs none"
+                ) from problem
+            self._clock = pygame.time.Clock()
+        pygame.surfarray.blit_array(pygame.display.get_surface(), picture)
+        pygame.event.pump()
+        pygame.display.flip()
+        self._clock.tick(rate)
+
+    def forget(self, lanes: list[int]) -> None:
+        """Drop the trails of lanes that were reset, which may look like the same episode."""
+        for lane in lanes:
+            self.trails.pop(lane, None)
+
+    def close(self) -> None:
+        if self._clock is not None:
+            load_pygame().display.quit()
+            self._clock = None
+
+
+def tiled(frames: tuple[Frame, ...]) -> Frame:
+    """The pictures side by side, in rows of a square or nearly so."""
+    columns = int(np.ceil(np.sqrt(len(frames))))
+    rows = -(-len(frames) // columns)
+    blank = [np.full_like(frames[0], 255)] * (rows * columns - len(frames))
+    height, width, _ = frames[0].shape
+    whole = np.reshape([*frames, *blank], (rows, columns, height, width, 3))
+    return whole.swapaxes(1, 2).reshape(rows * height, columns * width, 3)

@@ -1,7 +1,6 @@
 """A scene: what is to be drawn of one body at one instant, as plain data.
 
-Pure NumPy. Everything is in world axes and metres, z up, unless said otherwise; a painter needs
-nothing else. Quaternions (w, x, y, z) map body to world.
+Everything is in world axes and metres, z up. Quaternions (w, x, y, z) map body to world.
 """
 
 import functools
@@ -41,7 +40,6 @@ class Part:
 
     @functools.cached_property
     def rotation(self) -> Array:
-        """The rotation matrix (3, 3) of the quaternion."""
         return to_matrix(self.quaternion)
 
     @functools.cached_property
@@ -112,11 +110,8 @@ class Framing(NamedTuple):
 
 @dataclass(frozen=True)
 class Caption:
-    """What is written beside the picture.
-
-    task, integrator: names. time [s]. attitude_error [rad], rate_error [rad/s]: from the goal, or
-    None. success: None where there is no goal. notes: further short lines.
-    """
+    """What is written beside the picture. task, integrator: names. time [s]. attitude_error [rad],
+    rate_error [rad/s]: from the goal, or None. success: or None. notes: further short lines."""
 
     task: str
     integrator: str
@@ -134,11 +129,10 @@ Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
 class Scene:
     """All that is to be drawn.
 
-    body: the solid. goal: the attitude (and place, and size) to be reached, as a ghost of the body;
-    None where the goal is no such thing. parts: wheels, pivot, station, wall. vectors: angular
-    velocity, momentum, torque, force and field. curves: the trace of the body's z axis (of a flyer,
-    of its centre), the path of the angular velocity in the body, goals and bounds of directions,
-    the mast of a body with a wall.
+    goal: the attitude (and place, and size) to be reached, as a ghost of the body, or None. parts:
+    wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and field.
+    curves: the trace of the body's z axis (of a flyer, of its centre), the path of the angular
+    velocity in the body, goals and bounds of directions, the mast of a body with a wall.
     """
 
     body: Part
@@ -186,10 +180,8 @@ class Scene:
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:
-    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`.
-
-    The square root lets small vectors be seen beside large ones; size and limit in one unit.
-    """
+    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`; the root
+    lets small vectors be seen beside large ones."""
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 

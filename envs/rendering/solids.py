@@ -1,7 +1,4 @@
-"""Solids to be drawn: closed surfaces of triangles, and the one that a body is made of.
-
-Pure NumPy. Lengths in metres; the faces are counterclockwise seen from outside.
-"""
+"""Solids to be drawn: closed surfaces of triangles [m], counterclockwise seen from outside."""
 
 import functools
 import math
@@ -35,10 +32,8 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A closed surface of triangles, whose arrays are not to be written to.
-
-    vertices: (n, 3) [m]. faces: (m, 3), indices of vertices. colors: (m, 3) uint8, of each face.
-    """
+    """A closed surface of triangles, read-only. vertices: (n, 3) [m]. faces: (m, 3), indices of
+    vertices. colors: (m, 3) uint8, of each face."""
 
     vertices: Array
     faces: NDArray[np.int64]
@@ -66,8 +61,7 @@ class Mesh:
         return np.asarray(np.sum(self.normals * self.vertices[self.faces[:, 0]], axis=1))
 
     def exit_of(self, direction: ArrayLike) -> tuple[float, Array]:
-        """Distance [m] at which a ray from the origin leaves a convex mesh, and the normal (3,)
-        of the face where it does."""
+        """Distance [m] at which a ray from the origin leaves a convex mesh, and normal there."""
         along = np.maximum(self.normals @ np.asarray(direction, dtype=np.float64), 1e-12)
         distance = self._depths / along
         face = int(np.argmin(np.where(along > 1e-9, distance, np.inf)))
@@ -151,8 +145,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
 
 
 def box(size: ArrayLike) -> Mesh:
-    """A box with full edge lengths (3,), its sides like a satellite's: solar cells on the faces
-    across x and y, foil on +z, white on -z."""
+    """A box (3,) with sides like a satellite's: solar cells across x and y, foil on +z."""
     edges = np.maximum(np.asarray(size, dtype=np.float64), _THIN * np.max(np.asarray(size)))
     patches = []
     for normal in range(3):

@@ -4,7 +4,6 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 (`figure.savefig("drifts.png")`) or shown by a notebook. No window, no pyplot, no global setting.
 """
 
-from rbgym.plot.motions import drifts, polhode, summary
-from rbgym.plot.results import Errors, pointing
+from rbgym.plot.figures import Errors, drifts, pointing, polhode, summary
 
 __all__ = ["Errors", "drifts", "pointing", "polhode", "summary"]

@@ -42,8 +42,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def context() -> Iterator[None]:
-    """Within it, or in a function that it decorates, what is drawn with matplotlib has this look;
-    the settings before come back."""
+    """Within it, or in a function that it decorates, matplotlib draws with this look."""
     with mpl.rc_context(SETTINGS):
         yield
 
@@ -78,7 +77,6 @@ def line(number: int) -> dict[str, Any]:
 
 
 def marked(number: int) -> dict[str, Any]:
-    """As `line`, with a marker."""
     return line(number) | {"marker": MARKERS[number % len(MARKERS)]}
 
 

@@ -5,13 +5,22 @@ a body with known inertia, or a Gymnasium environment under zero actions. Conven
 quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
 """
 
-from rbgym.fidelity.motion import Drift
-from rbgym.fidelity.order import Order
-from rbgym.testing.env_subject import EnvSubject
-from rbgym.testing.limits import CHECKS, Limits, Verdict
-from rbgym.testing.step_subject import StepSubject, external_errors, integrator_step, measure_order
-from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
+
+from rbgym.arguments import hint
+from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
+from rbgym.testing.step_subject import (
+    Step,
+    StepSubject,
+    external_errors,
+    integrator_step,
+    measure_order,
+)
+from rbgym.validation import fidelity
 from rbgym.validation.external import EXTERNAL
+from rbgym.validation.fidelity import CHECKS, Drift, Limits, Order, Verdict
 
 __all__ = [
     "CHECKS",
@@ -29,3 +38,119 @@ __all__ = [
     "measure",
     "measure_order",
 ]
+
+Simulator: TypeAlias = StepSubject | EnvSubject
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """What was measured of a subject; `str()` is a table of one screen.
+
+    energy, momentum, norm: how far these drifted, energy and momentum relative to the start.
+    order: of convergence, None for an environment. equivariance: rotation angle [rad] or relative
+    rate by which the motion from a turned start differs from the turned motion. time_reversal: the
+    same for a motion that is reversed and goes back. Both None where the body cannot be placed.
+    hints: what a wrong convention looks like, recognised from a short step.
+    """
+
+    name: str
+    run: str
+    energy: Drift
+    momentum: Drift
+    norm: Drift
+    order: Order | None
+    equivariance: float | None
+    time_reversal: float | None
+    hints: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits, repr=False)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each check, in the order of `Limits`."""
+        return tuple(fidelity.judge(check, getattr(self, check), self.limits) for check in CHECKS)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
+
+    def __str__(self) -> str:
+        return _report(f"{self.name}, {self.run}", self.verdicts, self.hints)
+
+
+def _report(title: str, verdicts: Sequence[Verdict], found: tuple[str, ...]) -> str:
+    return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
+
+
+def _run(subject: Simulator) -> str:
+    return f"{subject.steps} steps" + ("" if subject.dt is None else f" of {subject.dt:g} s")
+
+
+def measure(
+    subject: Step | Env | Simulator, *, name: str | None = None, **options: Any
+) -> Fidelity:
+    """Measure everything that can be measured of a simulator.
+
+    subject: a step function (q (4,), omega (3,) [rad/s, body], dt [s]) -> (q, omega) of a free
+    body, with `inertia=` (3,) or (3, 3) [kg m^2]; or an environment, single or vector; or a
+    `StepSubject` or `EnvSubject`. options: their fields.
+
+    Raises ValueError for bad arguments.
+    """
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"name must be text or None, got {name!r}")
+    on_trial = as_subject(subject, **options)
+    placeable = on_trial.placeable
+    return Fidelity(
+        name or on_trial.title,
+        _run(on_trial),
+        **fidelity.worst_drifts(on_trial.motions()),
+        order=on_trial.order(),
+        equivariance=fidelity.equivariance(on_trial) if placeable else None,
+        time_reversal=fidelity.time_reversal(on_trial) if placeable else None,
+        hints=on_trial.hints(),
+        limits=on_trial.limits,
+    )
+
+
+def assert_torque_free_invariants(
+    subject: Step | Env | Simulator,
+    *,
+    energy: float = 1e-12,
+    momentum: float = 1e-12,
+    norm: float = 1e-12,
+    **options: Any,
+) -> None:
+    """Raise AssertionError unless energy, world angular momentum and |q| keep to their tolerances.
+
+    subject, options: see `measure`. Energy and momentum (the vector) are relative to the start;
+    an environment is played with zero actions, each episode judged by itself. With a potential the
+    invariants are total energy and vertical momentum, relative to the largest kinetic energy and
+    momentum of the episode. The report says which broke, by how much, where, and how it grows.
+
+    Raises ValueError for bad arguments.
+    """
+    limits = Limits(energy=energy, momentum=momentum, norm=norm)
+    on_trial = as_subject(subject, **options, limits=limits)
+    drifts = fidelity.worst_drifts(on_trial.motions())
+    verdicts = [fidelity.judge(check, drifts[check], limits) for check in fidelity.INVARIANTS]
+    broken = [verdict.check for verdict in verdicts if not verdict.passed]
+    if broken:
+        title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_run(on_trial)}"
+        raise AssertionError(_report(title, verdicts, on_trial.hints()))
+
+
+def as_subject(subject: Any, **options: Any) -> Simulator:
+    """The subject with these options; ValueError for what is none, or an unknown option."""
+    is_env = isinstance(subject, (EnvSubject, *ENVIRONMENTS))
+    ready = isinstance(subject, StepSubject | EnvSubject)
+    if not (is_env or ready or (callable(subject) and "inertia" in options)):
+        raise ValueError(
+            "subject must be an environment, a step function with inertia=, a StepSubject or an "
+            f"EnvSubject (for a function that makes an environment), got {subject!r}"
+        )
+    kind = EnvSubject if is_env else StepSubject
+    allowed = [f.name for f in fields(kind) if f.init]
+    for name in options.keys() - {*allowed}:
+        raise ValueError(f"options must be among {allowed}, got {name!r}{hint(name, allowed)}")
+    return replace(subject, **options) if ready else kind(subject, **options)

@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, unit
 from rbgym.body import RigidBody
-from rbgym.fidelity.motion import Motion, difference, free_motion
-from rbgym.fidelity.symmetry import State, Subject
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.testing.limits import Limits
+from rbgym.validation.fidelity import Limits, Motion, State, Subject, difference, free_motion
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
@@ -34,18 +32,16 @@ _PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 class EnvSubject(Subject):
     """An environment, single or vector, and how its physics is seen.
 
-    env: the environment, left open; or a function without arguments that makes one, closed after
-    each run. steps: of the run; an episode that ends is followed by the next. seed, options: of
-    the first reset; options also of the following ones. action: one that exerts no torque, default
-    zeros of a Box.
+    env: the environment, left open; or a function that makes one, closed after each run. steps: of
+    the run, over as many episodes as it takes. seed, options: of the first reset; options also of
+    the following ones. action: one that exerts no torque, default zeros of a Box.
 
     Environments in rbgym's manner, with `env.unwrapped.state` (quaternion, angular_velocity) and
     `env.unwrapped.invariants()` (energy, angular_momentum), need no more. For others:
     read: (env) -> (quaternion (4,), angular_velocity (3,)), with a leading lane axis for a vector
     environment; with inertia (3,) or (3, 3) [kg m^2] of the body, which must be free.
-    place: (env, quaternion, angular_velocity), called after a reset, puts the body there (every
-    body of a vector environment); without it symmetries are not measured. rbgym's environments
-    take options["state"].
+    place: (env, quaternion, angular_velocity), called after a reset, puts every body there; without
+    it symmetries are not measured.
     momentum_axis: (3,) unit world vector, the only component of momentum that gravity leaves
     invariant. None: what `env.unwrapped.potential` implies, the whole vector where there is none.
 
@@ -80,7 +76,6 @@ class EnvSubject(Subject):
 
     @property
     def title(self) -> str:
-        """What reports call it if nobody gives it a name."""
         with self._opened() as env:
             spec = env.spec
             return spec.id if spec is not None else type(env.unwrapped).__name__
@@ -120,10 +115,8 @@ class EnvSubject(Subject):
         return motions
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion of each lane from this state, until some episode ends.
-
-        Raises ValueError if the body does not start there, or an episode ends in its first step.
-        """
+        """The motion of each lane from this state, until some episode ends. Raises ValueError if
+        the body does not start there, or an episode ends in its first step."""
         quaternion, rates = state
         with self._opened() as env:
             if self.place is None:
@@ -178,8 +171,7 @@ class EnvSubject(Subject):
         return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
 
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
-        """Play on, and cut what is seen into the motion of each lane and episode, of a step or
-        more; stop: where the first episode ends, in any lane."""
+        """The motion of each lane and episode from now on; stop: at the first end of one."""
         table, begins = self._played(env, steps, stop=stop)
         inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
         axis, motions = self._axis(env), []

@@ -10,14 +10,12 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import count, finite, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.fidelity.motion import Motion, free_motion
-from rbgym.fidelity.order import Order, errors_at, order_of
-from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
-from rbgym.testing.limits import Limits
 from rbgym.trajectory import simulate
+from rbgym.validation import fidelity
 from rbgym.validation.external import EXTERNAL
+from rbgym.validation.fidelity import Limits, Motion, Order, State
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 
@@ -35,7 +33,7 @@ _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
 @dataclass(frozen=True)
-class StepSubject(Subject):
+class StepSubject(fidelity.Subject):
     """A step function of a free body, and the motion it is judged on.
 
     step: called as step(quaternion (4,), angular_velocity (3,), dt), returns the two after dt
@@ -73,26 +71,23 @@ class StepSubject(Subject):
 
     @property
     def title(self) -> str:
-        """What reports call it if nobody gives it a name."""
         return getattr(self.step, "__name__", type(self.step).__name__)
 
     def start(self) -> State:
         return np.array(self.quaternion), np.array(self.angular_velocity)
 
     def motions(self) -> list[Motion]:
-        """The run that invariants are judged on."""
         return self.motions_from(self.start(), self.steps)
 
     def motions_from(self, state: State, steps: int, dt: float | None = None) -> list[Motion]:
-        """The motion from this state, in steps of `dt` seconds, default its own; it ends early
-        where a value is no longer finite."""
+        """The motion from this state, in steps of `dt` [s]; it ends where a value is not finite."""
         states = [state]
         for _ in range(steps):
             states.append(self._next(states[-1], self.dt if dt is None else dt))
             if not np.isfinite(np.concatenate(states[-1])).all():
                 break
         attitudes, rates = zip(*states, strict=True)
-        return [free_motion(np.array(attitudes), np.array(rates), self.body.inertia)]
+        return [fidelity.free_motion(np.array(attitudes), np.array(rates), self.body.inertia)]
 
     def _next(self, state: State, dt: float) -> State:
         """One step. What blows up is judged: it neither warns nor raises."""
@@ -123,9 +118,9 @@ class StepSubject(Subject):
         end, errors, round_off = (exact.quaternion[-1], exact.angular_velocity[-1]), [], 0.0
         for n in DIVISIONS:
             (motion,) = self.motions_from((q, omega), n, horizon / n)
-            errors.append((n, *errors_at(motion.end, end, self.body.inertia)))
+            errors.append((n, *fidelity.errors_at(motion.end, end, self.body.inertia)))
             round_off = _ROUND_OFF_OF_SINGLE if _is_single(motion.end) else 0.0
-        found, rate = order_of(horizon, errors, round_off), float(np.linalg.norm(omega))
+        found, rate = fidelity.order_of(horizon, errors, round_off), float(np.linalg.norm(omega))
         if min(found.points) < 2 and 2 * horizon / DIVISIONS[0] * rate < _LARGEST_TURN:
             longer = self.order(2 * horizon)
             if np.isfinite(longer.attitude_errors + longer.momentum_errors).all():

@@ -1,9 +1,10 @@
 """Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
@@ -12,8 +13,7 @@ from typing import Any, TypeVar
 from rbgym import integrators
 from rbgym.arguments import count
 from rbgym.validation.cases import Claim, applicable
-from rbgym.validation.declarations import ENDURANCE, declared, endurance
-from rbgym.validation.derivatives import jacobian_claims
+from rbgym.validation.declarations import ENDURANCE, declared, endurance, jacobian_claims
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS, Measure
 
@@ -42,10 +42,9 @@ def validate(
     """Claims on the named integrators, measured over runs of `steps` steps; default all, with
     `integrators.KICKED`.
 
-    Every declaration is tested both ways: a declared invariant must stay under its bound, one
-    that is not declared must drift over its own, the orders must be the declared ones, and so
-    must the symmetry. cases: of "none", "heavy_top", "soft_wall" and "gravity_gradient", default
-    all. jobs: processes that share the work. progress: called with (done, all) as it goes on.
+    A declared invariant must stay under its bound, one that is not declared must drift over its
+    own; orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
+    "gravity_gradient", default all. jobs: processes. progress: called with (done, all).
 
     Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers;
     ChildProcessError if one of several processes is killed.
@@ -62,10 +61,8 @@ def validate_endurance(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Claim]:
-    """Claims that nothing which is conserved has a trend over ten million steps.
-
-    names, jobs, progress: see `validate`. Measured of free bodies and of the heavy top.
-    """
+    """Claims that nothing which is conserved of free bodies and of the heavy top has a trend over
+    ten million steps. names, jobs, progress: see `validate`."""
     steps = count("steps", steps)
     tasks = [
         partial(endurance, name, kind, steps)
@@ -83,11 +80,9 @@ def validate_derivatives(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential.
-
-    names, cases, jobs, progress, errors: see `validate`. Compared with differences of the eighth
-    order, relative to the sizes of inputs and outputs. Each pair compiles for half a minute, once.
-    """
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential,
+    by differences of the eighth order. names, cases, jobs, progress, errors: see `validate`. Each
+    pair compiles for half a minute, once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
@@ -95,11 +90,9 @@ def validate_derivatives(
 def validate_external(
     names: Sequence[str] | None = None, *, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
-    """Claims that the motions come to the ends that others published; `external.EXTERNAL` has them.
-
-    names, jobs, progress: see `validate`. Of "exact" also the
-    errors of a thousand free bodies in units of the last place.
-    """
+    """Claims that the motions come to the ends that others published, see `external.EXTERNAL`; of
+    "exact" also the errors of a thousand free bodies in units of the last place. names, jobs,
+    progress: see `validate`."""
     chosen = _names(names)
     tasks: list[Measure] = [
         partial(external_claims, name, kind)
@@ -114,10 +107,7 @@ def validate_external(
 def validate_papers(
     *, jobs: int = 1, progress: Progress | None = None
 ) -> list[tuple[str, str, list[Claim]]]:
-    """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
-
-    jobs, progress: see `validate`.
-    """
+    """Name, source and measured claims of `papers.PAPER_CLAIMS`. jobs, progress: see `validate`."""
     found = measured([paper.measure for paper in PAPER_CLAIMS], jobs, progress)
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
 
@@ -150,26 +140,19 @@ def measured(
     tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress | None = None
 ) -> list[T]:
     """What each task returns; with several jobs, a task is what processes can import."""
-    found = []
-    for one in _results(tasks, count("jobs", jobs)):
-        found.append(one)
-        if progress:
-            progress(len(found), len(tasks))
-    return found
-
-
-def _results(tasks: Sequence[Callable[[], T]], jobs: int) -> Iterator[T]:
-    """In the order of the tasks, each as soon as it and those before it are there."""
-    if jobs == 1:
-        yield from map(operator.call, tasks)
-        return
+    found, several = list[T](), count("jobs", jobs) > 1
     processes = max(1, min(jobs, len(tasks)))
     try:
-        # Fresh processes: a fork of one with threads may hang.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(operator.call, tasks)
+        fresh = get_context("spawn")  # a fork of a process with threads may hang
+        shared: Any = ProcessPoolExecutor(processes, fresh) if several else nullcontext()
+        with shared as pool:
+            for one in (pool.map if several else map)(operator.call, tasks):
+                found.append(one)
+                if progress:
+                    progress(len(found), len(tasks))
     except BrokenProcessPool:
         raise ChildProcessError(
             f"one of {processes} processes ended before its work did: it was killed, as one is "
             "where the memory is full, or could not be started"
         ) from None
+    return found

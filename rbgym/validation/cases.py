@@ -1,8 +1,6 @@
-"""The motions on which integrators are measured, one for each kind of potential and the papers',
-and what is claimed of an integrator in one of them.
+"""The motions on which integrators are measured, and what is claimed of an integrator in one.
 
-The bodies and starts of CASES are generic: a symmetric top, or a principal axis, would conserve
-things by luck. PAPERS has the papers' own data.
+Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck.
 """
 
 import math
@@ -21,9 +19,8 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 class Claim(NamedTuple):
     """What is declared of an integrator in a case, and what was measured.
 
-    case: the potential of a generic case, or a paper's case. bound: the limit that decided: an
-    upper one for what is declared conserved, a lower one for what is not, the allowed distance
-    from the declared order for an order.
+    case: the potential of a generic case, or a paper's case. bound: the limit that decided, an
+    upper one for what is conserved, a lower one for what is not; of an order, the distance allowed.
     """
 
     integrator: str
@@ -59,11 +56,8 @@ def near(
 
 
 class Case(NamedTuple):
-    """One motion.
-
-    omega: start rates, body axes [rad/s]. dt: step of the long runs [s]. horizon: of the order
-    measurement [s]. torque: held, body axes [N m].
-    """
+    """One motion. omega: start rates, body axes [rad/s]. dt: step of the long runs [s]. horizon: of
+    the order measurement [s]. torque: held, body axes [N m]."""
 
     kind: str
     body: RigidBody
@@ -91,10 +85,7 @@ class Case(NamedTuple):
         return self.torque if "torque" in record.supports else NO_TORQUE
 
     def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
-        """The motion over `steps` steps, without the torque, recorded at about a thousand instants.
-
-        more: arguments of `simulate`, such as torque, projection and record_every.
-        """
+        """The motion without the torque, recorded at about a thousand instants."""
         return simulate(
             self.body,
             integrator=integrator,
@@ -200,14 +191,10 @@ PAPERS = {
 
 
 def applicable(record: Integrator, kinds: tuple[str, ...] | None = None) -> list[Case]:
-    """The cases that the integrator supports, of these kinds.
-
-    Raises ValueError where it declares something about a potential for which there is no case, and
-    for a kind that there is not.
-    """
+    """The cases that the integrator supports, of these kinds. Raises ValueError for a kind that
+    there is not, and for one that the integrator declares and that has no case."""
     known = [case.kind for case in CASES]
-    missing = set(record.conserves) - set(known)
-    if missing:
+    if missing := set(record.conserves) - set(known):
         raise ValueError(f"{record.name}: no validation case for potentials {sorted(missing)}")
     wanted = known if kinds is None else list(kinds)
     if not set(wanted) <= set(known):

@@ -1,28 +1,37 @@
-"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry.
+"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry;
+and the derivatives of its steps, against differences of the steps themselves.
 
 What is declared conserved must stay, what is not must be seen to drift; the spin, of a body with
 two equal moments. Both are judged with the projection of the energy off, which could hide a false
-declaration; what is declared is judged once more as delivered, with it on. A potential missing from
-a record's `conserves` counts as one in which nothing is declared.
+declaration; what is declared, once more as delivered, with it on.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rbgym import integrators
+from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
-from rbgym.fidelity.motion import Motion
-from rbgym.fidelity.order import FLOOR, Order, errors_at, order_of
-from rbgym.fidelity.symmetry import State, Subject, equivariance, time_reversal
+from rbgym.identification import rotation_vector
 from rbgym.integrators import Integrator
 from rbgym.integrators.interface import SPIN
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
-from rbgym.quaternion import Array, Vector, from_matrix, to_matrix
-from rbgym.validation.cases import CASES, Case, Claim, above, below, near
+from rbgym.quaternion import (
+    Array,
+    Vector,
+    conjugate,
+    from_matrix,
+    from_rotation_vector,
+    multiply,
+    to_matrix,
+)
+from rbgym.validation import fidelity
+from rbgym.validation.cases import CASES, Case, Claim, above, applicable, below, near
+from rbgym.validation.fidelity import Motion, Order, State
 
 CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
 UNIT = 1e-15  # | |q| - 1 |
@@ -48,9 +57,14 @@ TURNS = 50  # steps
 ENDURANCE = 10_000_000  # steps
 TREND = 1e-15  # relative, over the whole run
 
+DERIVED, FEW = 1e-11, 3  # error of a Jacobian of few steps, all sizes about one
+# A difference of the eighth order (Fornberg 1988): where it looks, and the weights there.
+_SPACING, _WEIGHTS = 5e-3, np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
+AWAY = _SPACING * np.array([1, 2, 3, 4, -1, -2, -3, -4])
+WEIGHTS = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _SPACING
+
 
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
-    """What the catalogue declares of one integrator, measured in one case."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
 
 
@@ -140,23 +154,19 @@ def order(record: Integrator, case: Case) -> list[Claim]:
 
 
 def convergence(record: Integrator, case: Case) -> Order:
-    """Errors at the case's horizon and their slopes.
-
-    The number of steps doubles until both errors are round-off; steps that are too long to be
-    solved are left out.
-    """
+    """Errors at the case's horizon and their slopes. The number of steps doubles until both errors
+    are round-off; steps that are too long to be solved are left out."""
     errors: list[tuple[int, float, float]] = []
     steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
-    while steps <= FINEST and (not errors or max(errors[-1][1:]) > FLOOR):
+    while steps <= FINEST and (not errors or max(errors[-1][1:]) > fidelity.FLOOR):
         found = error_after(record, case, steps)
         errors += [(steps, *found)] if found else []
         steps *= 2
-    return order_of(case.horizon, errors)
+    return fidelity.order_of(case.horizon, errors)
 
 
 def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, float] | None:
-    """Errors of attitude [rad] and relative momentum at the horizon, under the case's torque where
-    the scheme takes one; None if so few steps cannot be solved."""
+    """Errors of attitude [rad] and relative momentum at the horizon; None if unsolved."""
     torque = case.torque_on(record)
     try:
         end = case.run(record, case.horizon / steps, steps, torque=torque, record_every=steps)
@@ -164,7 +174,7 @@ def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, floa
         return None
     R, omega = reference(case, torque)
     last = end.quaternion[-1], end.angular_velocity[-1]
-    return errors_at(last, (from_matrix(R), omega), case.body.inertia)
+    return fidelity.errors_at(last, (from_matrix(R), omega), case.body.inertia)
 
 
 def _orders(
@@ -191,9 +201,8 @@ def _orders(
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
     """Rotation matrix (3, 3) and body rates (3,) at the case's horizon.
 
-    By a formulation that has nothing in common with the integrators: it knows no quaternions and no
-    momentum, but Euler's equations for the body rates together with the rotation matrix,
-    R' = R skew(omega), and the classical Runge-Kutta method.
+    By a formulation that shares nothing with the integrators: Euler's equations for the body rates
+    and R' = R skew(omega), by the classical Runge-Kutta method.
     """
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia
@@ -243,7 +252,7 @@ def _skew(v: Array) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-class Scheme(Subject):
+class Scheme(fidelity.Subject):
     """An integrator in a case, under its torque and without projection."""
 
     def __init__(self, record: Integrator, case: Case) -> None:
@@ -290,7 +299,7 @@ class Scheme(Subject):
 def symmetry(record: Integrator, case: Case) -> list[Claim]:
     """Claims on time reversal, under a held torque, and on a turned world."""
     of, subject = (record.name, case.kind), Scheme(record, case)
-    back, turned = time_reversal(subject, TURNS), equivariance(subject, TURNS)
+    back, turned = fidelity.time_reversal(subject, TURNS), fidelity.equivariance(subject, TURNS)
     claim, said, bound = (
         (below, "returns", RETURNS) if record.symmetric else (above, "misses", MISSES)
     )
@@ -298,3 +307,59 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
         claim(*of, "time reversal", said, back, bound),
         below(*of, "turned world", "same motion", turned, EQUIVARIANT),
     ]
+
+
+def jacobian_claims(name: str, kind: str) -> list[Claim]:
+    """The claim that a Jacobian tells what every input does to the steps."""
+    record = integrators.get(name)
+    (case,) = applicable(record, (kind,))
+    return [below(name, kind, "derivatives", "of the steps", jacobian_error(record, case), DERIVED)]
+
+
+def jacobian_error(record: Integrator, case: Case) -> float:
+    """The largest error of the Jacobian of a few steps, along everything that it can be of."""
+    sizes = _sizes(record, case)
+    ends = np.array(sizes["state"])
+    inputs = np.concatenate(list(sizes.values()))
+    n = len(inputs)
+    # One body as it is, then for each input one at each distance.
+    moved = np.concatenate([np.zeros((1, n)), np.kron(np.diag(inputs), AWAY[:, None])])
+    bodies = _displaced(record, case, sizes, moved)
+    bodies.advance(case.dt, FEW)
+    end = bodies.measure()
+    turns = rotation_vector(multiply(conjugate(end["quaternion"][:1]), end["quaternion"]))
+    off = np.concatenate([turns, end["angular_velocity"]], axis=1)
+    slopes = np.einsum("k,ckr->rc", WEIGHTS, off[1:].reshape(n, len(AWAY), 6))
+    found = _displaced(record, case, sizes, moved[:1]).jacobian(case.dt, FEW, of=tuple(sizes))
+    whole = np.concatenate([getattr(found, name)[0] for name in sizes], axis=1) * inputs
+    return float((np.abs(whole - slopes) / ends[:, None]).max())
+
+
+def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
+    """Of each input, by the names that `Batch.jacobian` has for them."""
+    rate, torque = float(np.linalg.norm(case.omega)), float(np.linalg.norm(case.torque_on(record)))
+    sizes = {"state": [1.0] * 3 + [rate] * 3}
+    if torque > 0.0:
+        sizes["torque"] = [torque] * 3
+    sizes["inertia"] = list(case.body.moments)
+    if isinstance(case.potential, HeavyTop):
+        sizes["mgl"] = [case.potential.mgl]
+    return sizes
+
+
+def _displaced(
+    record: Integrator, case: Case, sizes: Mapping[str, list[float]], moved: Array
+) -> Batch:
+    """Bodies at the start of the case, each with its inputs (n, inputs) moved."""
+    parts = np.split(moved, np.cumsum([len(size) for size in sizes.values()])[:-1], axis=1)
+    by = dict(zip(sizes, parts, strict=True))
+    bodies = [RigidBody(case.body.moments + more) for more in by["inertia"]]
+    potential = case.potential
+    if "mgl" in by:
+        potential = [HeavyTop(case.potential.mgl + more) for more in by["mgl"][:, 0]]
+    batch = Batch(bodies, record, potential, size=len(moved))
+    turned = multiply(case.quaternion, from_rotation_vector(by["state"][:, :3]))
+    batch.set_state(turned, case.omega + by["state"][:, 3:])
+    if "torque" in by:
+        batch.set_torque(case.torque + by["torque"])
+    return batch

@@ -37,15 +37,13 @@ class External(NamedTuple):
     rates: Array | None = None
 
     def division(self, dt: float) -> tuple[float, int, int]:
-        """The step next to dt [s] that divides the horizon, and how many there are to the end and
-        from one instant to the next."""
+        """The step next to dt [s] that divides the horizon; how many to its end, and an instant."""
         instants = 1 if self.attitudes is None else len(self.attitudes)
         every = max(1, round(self.case.horizon / instants / dt))
         return self.case.horizon / (instants * every), instants * every, every
 
     def errors(self, attitudes: Array, rates: Array) -> dict[str, float]:
-        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants, (n, 4) and
-        (n, 3), are off."""
+        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants are off."""
         found = {}
         if self.attitudes is not None:
             found["attitude"] = float(np.max(angle_between(attitudes, self.attitudes)))
@@ -147,8 +145,7 @@ TERMS, STEPS = 14, 200
 
 
 def random_bodies(n: int = 1000, seed: int = 20) -> tuple[Array, Array]:
-    """Moments and momenta (n, 3) of free bodies, rods to discs, a third of them nearly symmetric,
-    with rates from 1e-3 to 10 rad/s in any direction."""
+    """Moments and momenta (n, 3) of free bodies, rods to discs, a third nearly symmetric."""
     rng = np.random.default_rng(seed)
     sizes = 10.0 ** rng.uniform(-2.0, 0.0, (n, 3))
     sizes[: n // 3, 1] = sizes[: n // 3, 0] * (1.0 + 10.0 ** rng.uniform(-18.0, -1.0, n // 3))

@@ -1,7 +1,4 @@
-"""What the papers claim, measured: each claim by its name, with the figure that decided.
-
-A claim that does not reproduce says so, with its figure; it breaks no promise of the catalogue.
-"""
+"""What the papers claim, measured; what does not reproduce breaks no promise of the catalogue."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -101,11 +98,8 @@ def conserve(name: str, case: Case, said: str, bound: float) -> list[Claim]:
 
 @cache
 def wall_error(name: str) -> float:
-    """Largest relative change of the Hamiltonian on the soft wall, median of 256 motions.
-
-    The motion is chaotic: over 40,000 steps one of them says little. Their starts lie about a
-    ten-millionth apart.
-    """
+    """Largest relative change of the Hamiltonian on the soft wall in 40,000 steps, median of 256
+    motions whose starts lie a ten-millionth apart: of a chaotic motion one says little."""
     case, bodies = PAPERS["krysl_wall"], 256
     omega = np.array(case.omega) * (1.0 + 1e-7 * np.arange(bodies)[:, None])
     batch = Batch(case.body, name, case.potential, size=bodies, projection=False)
@@ -135,8 +129,6 @@ PAPER_CLAIMS: list[Paper] = []
 
 
 def claimed(name: str, source: str) -> Callable[[Measure], Measure]:
-    """Add what is decorated to the claims."""
-
     def add(measure: Measure) -> Measure:
         PAPER_CLAIMS.append(Paper(name, source, measure))
         return measure

@@ -21,8 +21,6 @@ from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import Normalizer
 from rbgym.agents.train import analytic, auto, run, train
-from rbgym.agents.train.imitation import Imitation
-from rbgym.agents.train.sight import normalizer_for
 
 SHELF = Path(rbgym.agents.__file__).parent / "pretrained"
 # Of a task whose episodes are short.
@@ -174,11 +172,11 @@ def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monke
 def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     lanes = gym.make_vec(TASK, 4, max_episode_steps=10)
     law = controllers.make("pd", lanes)
-    network = Network.random((normalizer_for(lanes).mean.size, 4, 4), 0,
-                             normalizer=normalizer_for(lanes))  # fmt: skip
+    network = Network.random((run.normalizer_for(lanes).mean.size, 4, 4), 0,
+                             normalizer=run.normalizer_for(lanes))  # fmt: skip
     actor = analytic.as_modules(network)
     shown = analytic.Shown(network.normalizer)
-    learner = Imitation(lanes, law, actor, shown, lambda n: training_seeds(n, 4), 10)
+    learner = auto.Imitation(lanes, law, actor, shown, lambda n: training_seeds(n, 4), 10)
     learner.one_round(1)
     learner.one_round(1)
     # In the first round the law steers all lanes, in the second some.
@@ -200,7 +198,7 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
             return np.zeros((2, 4)), None
 
     actor = analytic.as_modules(Network.random((width, 4), 0))
-    learner = Imitation(lanes, Recording(), actor, lambda x: x, lambda n: [0, 1], 8)
+    learner = auto.Imitation(lanes, Recording(), actor, lambda x: x, lambda n: [0, 1], 8)
     learner.one_round(1)
     # Three steps, and one that only begins the next episode: its command is not learned from.
     assert flags == [True, False, False, False, True, False, False, False]
@@ -210,7 +208,7 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
 @pytest.mark.interpreted
 def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     env = gym.make("InertialPointing-v0")
-    own, base = normalizer_for(env), env.unwrapped
+    own, base = run.normalizer_for(env), env.unwrapped
     coarse, fine = own.scale[: own.width], own.scale[-own.width :]
     assert (own.columns[-own.width :] == range(own.width)).all()
     rates = base.columns["angular_velocity"]
@@ -220,7 +218,7 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     assert step * np.sqrt(angle * rate) == pytest.approx(0.35, rel=1e-6)
     np.testing.assert_allclose(fine / coarse, step, rtol=1e-6)
     # A task whose goal is a set of attitudes is shown as it is.
-    assert normalizer_for(gym.make("TopSwingUp-v0")).repeats == ()
+    assert run.normalizer_for(gym.make("TopSwingUp-v0")).repeats == ()
 
 
 @pytest.mark.interpreted

@@ -16,8 +16,7 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
-from rbgym.agents.judge.card import ALL, make_card
-from rbgym.agents.judge.conditions import BEHIND, SENSORS
+from rbgym.agents.judge.card import ALL, BEHIND, SENSORS, make_card
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.envs.actuators import ReactionWheels

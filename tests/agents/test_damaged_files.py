@@ -16,7 +16,7 @@ import damaged_runs
 from damaged_runs import Payload, deep, payload
 from hostile_values import PLAIN
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge import contenders
+from rbgym.agents.judge import episodes
 from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import RunFolder, read_json
 from rbgym.agents.train.presets import read_yaml
@@ -95,9 +95,9 @@ def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, m
     config["env_id"] = "evil_module_of_a_policy:RigidTop-v0"
     (run / "policy.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="say --env evil_module_of_a_policy:RigidTop-v0 if you"):
-        contenders.contenders([str(run)])
+        episodes.contenders([str(run)])
     assert not made.exists()
-    assert contenders.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
+    assert episodes.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
 
 
 def test_a_policy_whose_arrays_share_their_bytes_is_refused(run):

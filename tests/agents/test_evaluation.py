@@ -13,7 +13,7 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.cases import TEST_SEEDS, in_time
 from rbgym.agents.judge.card import make_card
-from rbgym.agents.judge.contenders import Contender, own_kwargs
+from rbgym.agents.judge.episodes import Contender, own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 from rbgym.agents.judge.tables import print_evaluations
 from rbgym.agents.policies.network import Network

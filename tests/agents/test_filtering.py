@@ -13,7 +13,7 @@ from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
-from rbgym.agents.judge.conditions import SENSORS
+from rbgym.agents.judge.card import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 from refusals import refused

@@ -12,7 +12,7 @@ from family import quick_make
 from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.network import RecurrentNetwork
 from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.observations import Both, More, Offset, TargetQuaternion, TargetRate, World
 

@@ -14,7 +14,7 @@ from torch import nn
 
 import rbgym.agents
 from rbgym.agents.judge import evaluate
-from rbgym.agents.judge.contenders import contenders
+from rbgym.agents.judge.episodes import contenders
 from rbgym.agents.policies import rllib
 
 pytestmark = pytest.mark.interpreted

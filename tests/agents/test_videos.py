@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from rbgym.agents.cases import starts_of
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge import contenders, videos
+from rbgym.agents.judge import episodes, videos
 from rbgym.agents.judge.videos import Timing
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 
-TWO = contenders.contenders(["pd", "idle"], "RigidTop-v0")
+TWO = episodes.contenders(["pd", "idle"], "RigidTop-v0")
 
 
 def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_path):
@@ -34,7 +34,7 @@ def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_
 
 def played(**env_kwargs):
     """What films make of a body that nobody turns."""
-    _, (idle,) = contenders.contenders(["idle"], "AttitudeSlew-v1")
+    _, (idle,) = episodes.contenders(["idle"], "AttitudeSlew-v1")
     one = idle._replace(env_kwargs=env_kwargs)
     start = videos.start_of("AttitudeSlew-v1", 0)
     return videos._Play(one, "AttitudeSlew-v1", start, alone=True)
@@ -85,7 +85,7 @@ def test_a_gif_is_as_fast_as_is_said_of_it(dt, tmp_path):
 
 
 def test_a_film_begins_with_the_named_episode_of_the_test_set(tmp_path):
-    short = contenders.Contender("pd", "pd", {"max_episode_steps": 4})
+    short = episodes.Contender("pd", "pd", {"max_episode_steps": 4})
     pictures = []
     for episode in (0, 3):
         file = tmp_path / f"{episode}.gif"

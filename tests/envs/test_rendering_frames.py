@@ -17,8 +17,7 @@ from gymnasium.wrappers import HumanRendering, RecordVideo
 from family import IDS, SLEW, at, make, many
 from rbgym.envs.rendering import colors, scene_of
 from rbgym.envs.rendering.camera import Camera
-from rbgym.envs.rendering.canvas import Canvas
-from rbgym.envs.rendering.viewer import MOST_LANES
+from rbgym.envs.rendering.painter import MOST_LANES, Canvas
 
 pytestmark = pytest.mark.interpreted
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbgym.fidelity.motion import Motion, drift
+from rbgym.validation.fidelity import Motion, drift
 
 pytestmark = pytest.mark.interpreted
 

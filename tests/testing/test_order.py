@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import step_functions as steps
-from rbgym.fidelity.order import order_of
 from rbgym.quaternion import angle_between
 from rbgym.testing import Limits, integrator_step, measure, measure_order
-from rbgym.testing.limits import judge
+from rbgym.validation.fidelity import judge, order_of
 
 INERTIA = steps.INERTIA
 

@@ -1,13 +1,13 @@
 """A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
 
-SB3 resets a finished lane within the step that ends it, and looks for the last observation of the
-episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched form, which is
-translated here. Below, n is the number of lanes.
+SB3 resets a finished lane within the step that ends it, with the last observation in its info: as
+Gymnasium's SAME_STEP mode does in batched form. Below, n is the number of lanes.
 """
 
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
 import gymnasium as gym
@@ -28,14 +28,14 @@ class VectorEnvAdapter(VecEnv):
     """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's info is a dict of its
-    own, of the costs where there are constraints, and of `info`. `reset_infos` holds what the last
-    full `reset` returned, and is emptied for a lane that is reset on the way.
+    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs where there
+    are constraints, and `info`. `reset_infos` holds what the last full `reset` returned, emptied
+    for a lane that is reset on the way.
 
-    vector_env: one whose lanes share everything: an attribute or a method is that of all, but for
-    `state` and `invariants`. info: names of entries that every step's infos are to have. trains:
-    whether `seed` gives the lanes those of a training, see `training_seeds`, and not seed + lane.
-    Raises ValueError if `vector_env` is none, or resets at another time.
+    vector_env: an attribute or a method is that of all lanes, but for `state` and `invariants`.
+    info: names of entries of every step's infos. trains: whether `seed` gives the lanes those of a
+    training, see `training_seeds`. Raises ValueError if `vector_env` is none, or resets at another
+    time.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class VectorEnvAdapter(VecEnv):
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        observation: VecEnvObs = _copy(obs)
+        observation: VecEnvObs = deepcopy(obs)  # the env keeps its own
         return observation
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -92,23 +92,19 @@ class VectorEnvAdapter(VecEnv):
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
         told = {name: infos[name].tolist() for name in infos if name.startswith(self._told)}
-        lane_infos: list[dict[str, Any]]
-        if told:
-            lane_infos = [
-                dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)
-            ]
-        else:
-            lane_infos = [{} for _ in range(self.num_envs)]
+        lane_infos: list[dict[str, Any]] = [
+            {name: column[lane] for name, column in told.items()} for lane in range(self.num_envs)
+        ]
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
                 lane_infos[lane] = {
                     **_info(final_info, lane),
-                    "terminal_observation": _copy(_row(last, lane)),
+                    "terminal_observation": deepcopy(_row(last, lane)),
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return _copy(obs), rewards.astype(np.float32), dones, lane_infos
+        return deepcopy(obs), rewards.astype(np.float32), dones, lane_infos
 
     def close(self) -> None:
         self.vector_env.close()
@@ -134,8 +130,7 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the env's method once, and return its result for each chosen lane. ValueError for
-        some lanes only, unless it changes nothing."""
+        """Call a method once, for all lanes; for some (else ValueError) if it changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
             raise ValueError(
                 f"indices={indices!r}: {method_name!r} can be called only for all lanes"
@@ -144,7 +139,6 @@ class VectorEnvAdapter(VecEnv):
         return self._of_each(method_name, method(*args, **kwargs), indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """Tell that no lane has a wrapper of its own."""
         return [False] * self._count(indices)
 
     def _owner(self, name: str) -> Any:
@@ -172,10 +166,9 @@ def make_sb3_env(
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
-    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
-    seed: of all lanes, of which no two seeds share one; None for fresh entropy. info: names of
-    entries that every step's infos are to have, beside the costs of constraints.
-    render_mode, kwargs: arguments of the env.
+    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
+    all lanes; None for fresh entropy. info: names of entries that every step's infos are to have,
+    beside the costs of constraints. render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
@@ -198,15 +191,8 @@ def make_sb3_env(
     return VecMonitor(adapter)
 
 
-def _copy(obs: Any) -> Any:
-    """Observations that an env which keeps its own cannot change."""
-    if isinstance(obs, Mapping):
-        return {key: _copy(part) for key, part in obs.items()}
-    return obs.copy()
-
-
 def _row(obs: Any, lane: int) -> Any:
-    """One lane's observation out of a batch, an object array or a dict of batches."""
+    """One lane's part of a batch, an object array or a dict of batches."""
     if isinstance(obs, Mapping):
         return {key: _row(part, lane) for key, part in obs.items()}
     return obs[lane]

@@ -1,11 +1,17 @@
 """Training with Stable-Baselines3 that survives being interrupted."""
 
+import io
+import pickle
+import random
+import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -17,20 +23,18 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
-from rbgym.agents.policies.sb3 import (
-    SCHEDULED,
-    algorithm,
-    network_of_model,
-    parameters,
-)
+from rbgym.agents.policies.sb3 import SCHEDULED, algorithm, network_of_model, parameters
+from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
-from rbgym.agents.train.sb3 import checkpoints
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.agents.train.sb3.callbacks import BetweenRollouts, results_of
 from rbgym.arguments import count
 from rbgym.envs.arguments import named
+
+_STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
+# What SB3 leaves out of a model, where it has them.
+_LEFT_OUT = ("_last_lstm_states", "replay_buffer")
 
 
 def learn(
@@ -76,7 +80,7 @@ def learn(
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
-            model = checkpoints.load(folder.checkpoint, algorithm(job.algo), env)
+            model = load_checkpoint(folder.checkpoint, algorithm(job.algo), env)
             job.report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
@@ -87,18 +91,14 @@ def learn(
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
-                beside = BetweenRollouts(
-                    config, folder.checkpoint, every, show, job.report,
-                    lambda: run.put_policy(folder, config, *policy_of(model)),
-                )  # fmt: skip
+                beside = BetweenRollouts(job, folder, config, every, show)
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
-    normalizer = model.get_vec_normalize_env()
-    if normalizer is not None:
+    if (normalizer := model.get_vec_normalize_env()) is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     return run.finish(folder, config, *policy_of(model), start)
@@ -151,3 +151,142 @@ def _schedule(key: str, text: str) -> LinearSchedule:
         if kind == "lin" and (start := float(value)) > 0:
             return LinearSchedule(start, 0.0, 1.0)
     raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")
+
+
+class BetweenRollouts(BaseCallback):
+    """Shows how far a training is, and every so many env steps saves a checkpoint and judges the
+    policy, 0 for never. Stable-Baselines3's own bar, updated at every step, took half of the time.
+    Draws from no generator that the training uses."""
+
+    def __init__(
+        self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
+    ) -> None:
+        super().__init__()
+        self.job, self.folder, self.config, self.show = job, folder, config, show
+        self.checkpoint_every, self.judge_every = every
+
+    def _on_training_start(self) -> None:
+        self.told = told_of(self.model)
+        self.saved = self.num_timesteps
+        self.started = time.perf_counter() - self.told["wall_time"]
+
+    def _on_rollout_start(self) -> None:
+        self._judge_after(self.judge_every)
+        if self.num_timesteps - self.saved >= self.checkpoint_every:
+            self._save()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.show(self.num_timesteps, self.config["timesteps"], last_mean_return(self.model))
+
+    def _on_training_end(self) -> None:
+        self._judge_after(1)
+        self.logger.dump(self.num_timesteps)
+        self._save()
+
+    def _save(self) -> None:
+        self.told["wall_time"] = time.perf_counter() - self.started
+        save_checkpoint(self.folder.checkpoint, self.model)
+        self.saved = self.num_timesteps
+
+    def _judge_after(self, steps: int) -> None:
+        """Judge, if so many steps have passed since it was done last."""
+        start, before = time.perf_counter(), self.told["judgements"]
+        last = before[-1]["timesteps"] if before else 0
+        if not self.judge_every or self.num_timesteps < last + steps:
+            return
+        seconds = round(start - self.started - self.told["judging_time"], 3)
+        policy = TrainedPolicy.of(self.model)
+        before.append(run.judged(policy, self.config, self.num_timesteps, seconds))
+        self.told["judging_time"] += time.perf_counter() - start
+        steps = self.config["timesteps"]
+        self.job.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
+        for name in ("success_rate", "mean_return"):
+            self.logger.record(f"eval/{name}", before[-1][name])
+        run.put_policy(self.folder, self.config, *policy_of(self.model))
+
+
+def told_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """What a model, and so its checkpoints, keeps: seconds, also of judging, and judgements."""
+    nothing: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
+    return vars(model).setdefault("told", nothing)
+
+
+def results_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """What results.json tells of a training; its wall time is without the judging."""
+    told = told_of(model)
+    return {
+        "timesteps": model.num_timesteps,
+        **told,
+        "wall_time": told["wall_time"] - told["judging_time"],
+        "last_mean_return": last_mean_return(model),
+    }
+
+
+def last_mean_return(model: Any) -> float | None:
+    """Mean return of the last episodes; None before the first ends."""
+    episodes = model.ep_info_buffer
+    return float(sum(e["r"] for e in episodes) / len(episodes)) if episodes else None
+
+
+def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
+    """Write all that a training depends on between two rollouts, whole or not at all.
+
+    The file is a zip of the model as SB3 saves it, and of a pickle: the vector env with its running
+    episodes and the statistics of its normaliser, the random generators, the memory of a recurrent
+    policy and the replay buffer of an off-policy one. A training restored from it goes on as if it
+    had never stopped. It holds pickles: load your own only.
+    """
+    buffer = io.BytesIO()
+    model.save(buffer)
+    normalizer, monitor, adapter = _layers(model.get_env())
+    statistics = vars(normalizer).items() if normalizer else ()
+    state = {
+        "vector_env": adapter.vector_env,
+        "reset_infos": adapter.reset_infos,
+        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
+        # Its own pickle leaves the running returns out.
+        "normalizer": {name: value for name, value in statistics if name in _STATISTICS},
+        "model": {name: part for name, part in vars(model).items() if name in _LEFT_OUT},
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),  # noqa: NPY002  # the generator that SB3 draws from
+        "torch": torch.get_rng_state(),
+        "actions": model.action_space.np_random.bit_generator.state,
+    }
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr("model.zip", buffer.getvalue())
+        archive.writestr("state.pkl", pickle.dumps(state))
+
+
+def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
+    """The model as it was saved, on `env`, put back to then; ValueError for no checkpoint."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
+    except Exception as error:  # whatever a damaged pickle, or one of another version, raises
+        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from error
+    normalizer, monitor, adapter = _layers(env)
+    adapter.vector_env.close()
+    adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
+    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+    if normalizer is not None:
+        vars(normalizer).update(state["normalizer"])
+    model = kind.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
+    vars(model).update(state["model"])
+    if isinstance(buffer := vars(model).get("replay_buffer"), HerReplayBuffer):
+        buffer.set_env(env)
+    # Last: whatever was built above may have drawn from them.
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002
+    torch.set_rng_state(state["torch"])
+    model.action_space.np_random.bit_generator.state = state["actions"]
+    return model
+
+
+def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
+    """The normaliser, if there is one, the monitor and the adapter of a vector env."""
+    outer = env if isinstance(env, VecNormalize) else None
+    monitor: Any = outer.venv if outer else env
+    return outer, monitor, monitor.venv

@@ -11,8 +11,8 @@ import view_client
 from rbgym.agents.commands.cli import app
 from rbgym.agents.view import page as page_module
 from rbgym.agents.view.page import Page
-from rbgym.agents.view.scenario import Scenario
 from rbgym.agents.view.server import close_server, open_server
+from rbgym.agents.view.simulation import Scenario
 from view_client import until
 
 # Controls whose change compiles something first.

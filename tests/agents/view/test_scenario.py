@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rbgym
-from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
+from rbgym.agents.view.simulation import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted

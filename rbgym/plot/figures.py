@@ -1,4 +1,5 @@
-"""A motion over time, its invariants and how far they drift, and its polhode.
+"""A motion over time, its invariants and how far they drift, its polhode; and how far controlled
+bodies are from their goal.
 
 A polhode is the path of the angular momentum on its sphere, seen from the body: a free body keeps
 both |L| and the energy, and in body axes L runs along the curve in which the sphere of its size
@@ -6,13 +7,15 @@ meets the ellipsoid of the energy, sum L_i^2/J_i = 2T. With u = L/|L| these curv
 sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
+from rbgym.arguments import finite
 from rbgym.body import RigidBody
 from rbgym.plot import style
 from rbgym.quaternion import Array, rotate_inverse
@@ -25,6 +28,7 @@ _AZIMUTH, _ELEVATION = np.radians(42.0), np.radians(24.0)
 _EQUAL = 1e-9  # moments closer than this, relatively, count as one
 _POINTS = 400  # of a curve of constant energy
 _LEVELS = (0.15, 0.45, 0.8)  # of the way from a pole to the separatrix
+_LEAST = 1e-3  # deg and rad/s: smaller errors are cut off
 _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
@@ -33,9 +37,8 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     """Largest error so far of what is conserved over time [s], of motions by name: one panel for
     energy, one for momentum, the whole if all of them conserve it, else its vertical part.
 
-    The errors are those of `Trajectory.errors`, relative where there is something to relate to; a
-    line ends at the max of `drift()`, the marker is its final error. An error of exactly zero is
-    drawn at the bottom.
+    The errors are those of `Trajectory.errors`; a line ends at the max of `drift()`, the marker is
+    its final error. An error of exactly zero is drawn at the bottom.
     """
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
@@ -75,11 +78,10 @@ def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = 
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 
     Grey curves have constant energy; the dashed one, the separatrix, runs through the unstable
-    middle axis. The dotted one has the energy of the start: a free body stays on it, and the path
-    leaves it as far as a scheme fails to. The far side is drawn faint. A body with rotors has other
-    curves: none are drawn.
-    body: what moves; None for `trajectory.body`. Raises ValueError where neither is known, and for
-    a motion in which the angular momentum vanishes.
+    middle axis. The dotted one has the energy of the start: the path leaves it as far as a scheme
+    fails. The far side is faint; a body with rotors has other curves, not drawn. body: what moves;
+    None for `trajectory.body`. Raises ValueError where neither is known, and for a motion in which
+    the angular momentum vanishes.
     """
     style.known("trajectory", trajectory, Trajectory)
     style.known("body", body, RigidBody | None)
@@ -159,11 +161,8 @@ def _draw_polhode(ax: Axes, trajectory: Trajectory, body: RigidBody) -> None:
 
 
 def view(body: RigidBody) -> Array:
-    """Rotation (3, 3) from principal axes to right, up and towards the eye.
-
-    The middle axis points to the right and the one of the largest moment up, both somewhat turned
-    to the eye.
-    """
+    """Rotation (3, 3) from principal axes to right, up and towards the eye: the middle axis is to
+    the right and the one of the largest moment up, both somewhat turned to the eye."""
     axes = np.eye(3)[np.argsort(body.moments, kind="stable")]
     axes[0] *= np.linalg.det(axes)  # seen from the other side where the order is left-handed
     smallest, middle, largest = axes
@@ -236,3 +235,72 @@ def _draw_poles(ax: Axes, seen: Array, body: RigidBody) -> None:
                 text = f"{'' if sign > 0 else '-'}{name} ({body.moments[k]:.3g} kg m²{kind})"
                 ax.annotate(text, (x, y), (5, 5), textcoords="offset points", fontsize="small",
                             bbox=_LABEL)  # fmt: skip
+
+
+class Errors(NamedTuple):
+    """Distance from the goal over time (instants,) [s], of one episode or of n: attitude [rad] and
+    rate [rad/s], each (instants,) or (instants, n), nan after an episode's end."""
+
+    time: Array
+    attitude: Array
+    rate: Array
+
+
+def quantiles(values: Array) -> Array:
+    """Percentiles 5, 50 and 95 (3, instants) of values (instants, n) or (instants,) over the
+    episodes that still run; nan after the last."""
+    values = values[:, None] if values.ndim == 1 else values
+    some = ~np.isnan(values).all(axis=1)
+    found = np.full((3, len(values)), np.nan)
+    found[:, some] = np.nanpercentile(values[some], (5.0, 50.0, 95.0), axis=1)
+    return found
+
+
+@style.context()
+def pointing(
+    runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
+) -> Figure:
+    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name.
+
+    Of several episodes the median, and the band that holds 90 %. settled: angle [rad] and rate
+    [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
+    off. Raises ValueError for no run.
+    """
+    style.named("runs", runs, Errors)
+    turning = an_attitude_counts(runs.values())
+    figure = style.picture(7.0, 4.8 if turning else 2.8, title)
+    axes = style.rows(figure, 2 if turning else 1)
+    for k, (name, run) in enumerate(runs.items()):
+        if turning:
+            _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
+        _draw_errors(axes[-1], k, run.time, run.rate, name)
+    if settled is not None:
+        angle, rate = finite("settled", settled, (2,))
+        for ax, limit in zip(axes[::-1], (rate, np.degrees(angle)), strict=False):
+            ax.axhline(limit, color="black", linewidth=0.6)
+    axes[0].set_ylabel("attitude error [deg]")
+    axes[-1].set_ylabel("rate error [rad/s]")
+    thin = "" if settled is None else "  (thin lines: what counts as settled)"
+    axes[-1].set_xlabel(f"time [s]{thin}")
+    for ax in axes:
+        log_errors(ax)
+    axes[0].legend()
+    return figure
+
+
+def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -> None:
+    low, median, high = quantiles(values)
+    ax.plot(time, median, label=name, **style.line(number))
+    if values.ndim == 2 and values.shape[1] > 1:
+        style.band(ax, number, time, low, high)
+
+
+def an_attitude_counts(errors: Iterable[Errors]) -> bool:
+    """Whether there is one to be reached: without, the error is zero throughout."""
+    return any(np.nanmax(one.attitude) > 0 for one in errors)
+
+
+def log_errors(ax: Axes) -> None:
+    ax.set_yscale("log")
+    ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
+    ax.yaxis.set_minor_formatter(NullFormatter())

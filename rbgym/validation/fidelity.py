@@ -1,0 +1,350 @@
+"""How faithful a motion is: drift of invariants, order, symmetries; and the verdict on them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rbgym.arguments import positive
+from rbgym.invariants import momentum_error, norm_error, relative_energy_error
+from rbgym.quaternion import (
+    Array,
+    angle_between,
+    from_rotation_vector,
+    multiply,
+    normalized,
+    rotate,
+    rotate_inverse,
+)
+
+INVARIANTS = ("energy", "momentum", "norm")
+ROUND_OFF = 1e-14  # errors below this have no trend worth a word
+_SHORTEST = 8  # steps below which no trend is named
+SLACK = 0.1  # how far a measured slope may stay below the order that is asked for
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One body's motion without control, n + 1 instants.
+
+    quaternion (n+1, 4) body to world, of whatever length; angular_velocity (n+1, 3) [rad/s, body];
+    energy (n+1,) [J]; angular_momentum (n+1, 3) [kg m^2/s, world].
+    axis: (3,) world axis of the only invariant momentum, None for all. where: for reports.
+    """
+
+    quaternion: Array = field(repr=False)
+    angular_velocity: Array = field(repr=False)
+    energy: Array = field(repr=False)
+    angular_momentum: Array = field(repr=False)
+    axis: Array | None = None
+    where: str = ""
+
+    @property
+    def steps(self) -> int:
+        return len(self.energy) - 1
+
+    @property
+    def end(self) -> tuple[Array, Array]:
+        return self.quaternion[-1], self.angular_velocity[-1]
+
+    def errors(self) -> dict[str, Array]:
+        """Errors (n+1,) of |q|, energy and momentum: relative to the start or, with an axis, to the
+        largest kinetic energy and momentum of the motion."""
+        E, L = self.energy, self.angular_momentum
+        with np.errstate(all="ignore"):
+            if self.axis is None:
+                energy, momentum = relative_energy_error(E), momentum_error(L)
+            else:  # Gravity makes both out of nothing: the start's may be near zero.
+                seen = rotate_inverse(normalized(self.quaternion), L)
+                kinetic = 0.5 * np.sum(self.angular_velocity * seen, axis=1)
+                energy = relative_energy_error(E, float(max(abs(E[0]), kinetic.max())))
+                along, size = L @ self.axis, np.linalg.norm(L, axis=1).max()
+                momentum = np.asarray(np.abs(along - along[0]) / (size or 1.0))
+            return {"energy": energy, "momentum": momentum, "norm": norm_error(self.quaternion)}
+
+
+def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:
+    """The motion of a free body, inertia (3, 3) [kg m^2, body axes]; |q| plays no part."""
+    with np.errstate(all="ignore"):
+        momentum = angular_velocity @ inertia
+        energy = 0.5 * np.sum(angular_velocity * momentum, axis=-1)
+        world = rotate(normalized(quaternion), momentum)
+    return Motion(quaternion, angular_velocity, np.asarray(energy), world)
+
+
+def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
+    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3);
+    infinite where something is not finite."""
+    with np.errstate(all="ignore"):
+        turn = angle_between(q, q_other).max()
+        scale = np.linalg.norm(w, axis=-1).max()
+        rate = np.linalg.norm(w - w_other, axis=-1).max() / (scale or 1.0)
+    return float(max(turn, rate)) if np.isfinite(turn + rate) else np.inf
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far an invariant strayed.
+
+    max: the largest error, infinite where a value is not finite, at `step` of the motion `where`.
+    final: the last error. growth: error per step, slope of the line through the origin that fits
+    best. trend: "at round-off", "oscillates", "grows linearly", "grows faster than linearly",
+    "wanders", "is not finite", or "too short to tell".
+    """
+
+    max: float
+    step: int
+    final: float
+    growth: float
+    trend: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        if self.trend == "at round-off":
+            return self.trend
+        seen = f"{self.trend} from step {self.step}"
+        if self.max < np.inf:
+            pace = f", {self.growth:.1e} a step" if self.trend == "grows linearly" else ""
+            seen = f"{self.trend}{pace}, worst at step {self.step}"
+        return f"{seen} of {self.where}" if self.where else seen
+
+
+def drift(errors: Array, where: str = "") -> Drift:
+    """The drift of errors (n+1,) of one motion; those that are not finite count as infinite."""
+    bad = ~np.isfinite(errors)
+    if bad.any():
+        return Drift(np.inf, int(np.argmax(bad)), np.inf, np.inf, "is not finite", where)
+    k = np.arange(len(errors), dtype=np.float64)
+    growth = float(k @ errors) / (float(k @ k) or 1.0)
+    worst = int(np.argmax(errors))
+    trend = _trend(errors, growth * k)
+    return Drift(float(errors[worst]), worst, float(errors[-1]), growth, trend, where)
+
+
+def _trend(errors: Array, line: Array) -> str:
+    peak, half = errors.max(), len(errors) // 2
+    if peak <= ROUND_OFF:
+        return "at round-off"
+    if len(errors) <= _SHORTEST:
+        return "too short to tell"
+    ratio = errors[half:].max() / max(errors[:half].max(), ROUND_OFF / 100)
+    if ratio < 1.25:
+        return "oscillates"
+    if np.sqrt(np.mean((errors - line) ** 2)) < 0.1 * peak:
+        return "grows linearly"
+    return "grows faster than linearly" if ratio > 3 else "wanders"
+
+
+def worst_drifts(motions: list[Motion]) -> dict[str, Drift]:
+    """Of each invariant, the drift in the motion that strays farthest."""
+    found = [{name: drift(e, one.where) for name, e in one.errors().items()} for one in motions]
+    return {name: max((each[name] for each in found), key=lambda d: d.max) for name in INVARIANTS}
+
+
+FLOOR = 2e-11  # rad and relative: errors below it are round-off in part, and make no slope
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the error shrinks with the step. attitude, momentum: slopes between the two finest steps
+    whose errors are above round-off; infinite where none is, the least that it can be where one is,
+    nan where the errors are not finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of
+    J omega, in body axes, relative. floors: of each, what counts as round-off."""
+
+    attitude: float
+    momentum: float
+    step_sizes: tuple[float, ...]
+    attitude_errors: tuple[float, ...]
+    momentum_errors: tuple[float, ...]
+    floors: tuple[float, ...]
+
+    @property
+    def slope(self) -> float | None:
+        """The smaller of the two slopes; None where one has a single point, which measures none."""
+        if 1 in self.points:
+            return None
+        return math.nan if math.isnan(self.attitude) else min(self.momentum, self.attitude)
+
+    @property
+    def points(self) -> tuple[int, int]:
+        """How many errors of attitude and of momentum are above round-off, or not finite."""
+        attitude, momentum = (
+            sum(not error <= floor for error, floor in zip(errors, self.floors, strict=True))
+            for errors in (self.attitude_errors, self.momentum_errors)
+        )
+        return attitude, momentum
+
+    def __str__(self) -> str:
+        coarse, fine = self.step_sizes[0], self.step_sizes[-1]
+        unknown = "not measured, no two errors above round-off: " if self.slope is None else ""
+        return (
+            f"{unknown}attitude {self.attitude:.2f}, momentum {self.momentum:.2f}, "
+            f"steps of {coarse:.3g} to {fine:.3g} s"
+        )
+
+
+def order_of(
+    horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
+) -> Order:
+    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine;
+    round_off: of a step in less than double precision."""
+    steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
+    sizes = tuple(horizon / n for n in steps)
+    floors = tuple(max(FLOOR, n * round_off) for n in steps)
+    of_attitude, of_momentum = (_slope(sizes, each, floors) for each in (attitude, momentum))
+    return Order(of_attitude, of_momentum, sizes, attitude, momentum, floors)
+
+
+def errors_at(
+    end: tuple[Array, Array], exact: tuple[Array, Array], inertia: Array
+) -> tuple[float, float]:
+    """Errors of a state (quaternion (4,), body rates (3,)): angle [rad], relative momentum."""
+    with np.errstate(all="ignore"):
+        momentum, lack = inertia @ exact[1], inertia @ (end[1] - exact[1])
+        angle = float(angle_between(end[0], exact[0]))
+        return angle, float(np.linalg.norm(lack) / np.linalg.norm(momentum))
+
+
+def _slope(sizes: Sequence[float], errors: Sequence[float], floors: Sequence[float]) -> float:
+    if not errors or not np.isfinite(errors).all():
+        return math.nan
+    above = [i for i, floor in enumerate(floors) if errors[i] > floor]
+    if not above:
+        return math.inf
+    if len(errors) == 1:
+        return math.nan
+    fine = max(above[-1], 1)
+    shrinks = errors[fine - 1] / max(errors[fine], floors[fine])
+    return math.log(shrinks) / math.log(sizes[fine - 1] / sizes[fine])
+
+
+STEPS = 100
+_ANGLES = np.array([0.9, 2.1, np.pi])  # rad; the last is a half turn
+_TURNS = _ANGLES[:, None] * [[0.48, -0.6, 0.64], [-0.8, 0.36, 0.48], [0.0, 0.6, 0.8]]
+
+State = tuple[Array, Array]  # quaternion (4,), body to world, and body rates (3,) [rad/s]
+
+
+class Subject(Protocol):
+    """A simulator of bodies that can be started anywhere."""
+
+    @property
+    def axis(self) -> Array | None:
+        """The only world axis (3,) about which momentum is conserved, None for all."""
+        return None
+
+    @property
+    def placeable(self) -> bool:
+        """Whether it can be placed, since symmetries are measured by other starts."""
+        return True
+
+    def start(self) -> State:
+        """Attitude and rates at the start, of the first of several bodies."""
+
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion of each body from this state; shorter where it does not go on."""
+
+    def order(self) -> Order | None:
+        """The order of convergence, None where the step is not to be chosen."""
+        return None
+
+    def hints(self) -> tuple[str, ...]:
+        """What it seems to get wrong, where one very short step can tell."""
+        return ()
+
+    def there_and_back(self, steps: int) -> list[State]:
+        """Where each body ends that is reversed after `steps` steps and goes back."""
+        ends = []
+        for there in self.motions_from(self.start(), steps):
+            turning = there.end[0], -there.end[1]
+            if not np.isfinite(np.concatenate(turning)).all():
+                return [turning]
+            for back in self.motions_from(turning, there.steps):
+                lost = np.inf if back.steps < there.steps else 0.0
+                ends.append((back.end[0], lost - back.end[1]))
+        return ends
+
+
+def equivariance(subject: Subject, steps: int = STEPS) -> float:
+    """Largest difference between the turned motion and the motion from a turned start, rotation
+    angle [rad] or relative error of the body rates. The world is turned about the axis, if any."""
+    quaternion, rates = subject.start()
+    plain, worst = subject.motions_from((quaternion, rates), steps), 0.0
+    turns = np.outer(_ANGLES, subject.axis) if subject.axis is not None else _TURNS
+    no_turn = np.array([-1.0, 0.0, 0.0, 0.0])  # q -> -q
+    for turn in (*from_rotation_vector(turns), no_turn):
+        turned = subject.motions_from((multiply(turn, quaternion), rates), steps)
+        for a, b in zip(plain, turned, strict=True):
+            n = min(a.steps, b.steps) + 1
+            expected = multiply(turn, a.quaternion[:n]), a.angular_velocity[:n]
+            worst = max(worst, difference(*expected, b.quaternion[:n], b.angular_velocity[:n]))
+    return worst
+
+
+def time_reversal(subject: Subject, steps: int = STEPS) -> float:
+    """How far from its start a motion ends that is reversed after `steps` steps and goes back."""
+    quaternion, rates = subject.start()
+    return max(difference(quaternion, rates, *end) for end in subject.there_and_back(steps))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest errors allowed, and the least order; None: that check is not made.
+
+    energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence in attitude
+    and in momentum. equivariance, time_reversal: rotation angle [rad] or relative error of the
+    rates. The defaults are what a symmetric energy-momentum scheme of second order reaches.
+    An explicit scheme is not symmetric: `Limits(time_reversal=None)`.
+    """
+
+    energy: float | None = 1e-12
+    momentum: float | None = 1e-12
+    norm: float | None = 1e-12
+    order: float | None = 2.0
+    equivariance: float | None = 1e-10
+    time_reversal: float | None = 1e-10
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                positive(f"limits.{name}", value)
+
+
+CHECKS = tuple(field.name for field in fields(Limits))
+
+
+class Verdict(NamedTuple):
+    """One check: what was measured, what is allowed, and in words what was seen. passed: None
+    where it was not measured or is not judged."""
+
+    check: str
+    measured: float | None
+    limit: float | None
+    passed: bool | None
+    seen: str
+
+    def __str__(self) -> str:
+        number = "-" if self.measured is None else f"{self.measured:.2g}"
+        sign = ">=" if self.check == "order" else "<="
+        allowed = "-" if self.limit is None else f"{sign} {self.limit:g}"
+        word = {True: "ok", False: "BROKEN", None: "-"}[self.passed]
+        name = self.check.replace("_", " ")
+        return f"{name:14}{number:>9}  {allowed:10}{word:8}{self.seen}".rstrip()
+
+
+def judge(check: str, found: Drift | Order | float | None, limits: Limits) -> Verdict:
+    """The verdict on what was measured; None: nothing was."""
+    limit: float | None = getattr(limits, check)
+    match found:
+        case None:
+            return Verdict(check, None, limit, None, "not measured")
+        case Order():
+            measured = found.slope
+            passed = None if measured is None else limit is None or measured >= limit - SLACK
+        case _:
+            measured = found.max if isinstance(found, Drift) else found
+            passed = limit is None or measured <= limit
+    seen = "" if isinstance(found, float) else str(found)
+    return Verdict(check, measured, limit, None if limit is None else passed, seen)
