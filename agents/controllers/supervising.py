@@ -11,7 +11,6 @@ from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, dampi
 from rbgym.agents.controllers.attitude import QuaternionFeedback
 from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of
 from rbgym.arguments import positive
-from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
@@ -69,8 +68,8 @@ class Supervisor(Controller):
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:
         plant = plant_of(env)
-        coils = plant.unloads
-        if not isinstance(coils, MagneticCoils) or "target_quaternion" not in plant.columns:
+        coils: Any = plant.unloads
+        if not coils or not coils.around or "target_quaternion" not in plant.columns:
             raise ValueError(
                 "env must have wheels with coils, and show the target's attitude, for a "
                 f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
