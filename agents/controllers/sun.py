@@ -14,7 +14,7 @@ from rbgym.quaternion import Array
 _LIT, _DARK = 0.1, 0.5  # parts of a cell's largest current
 _SLIGHT = 1e-6  # of the normals' squares, so that they need not span all directions
 _PASSES = 3
-_OPPOSITE, _NUDGE = 0.999, 0.1  # cosine, and sine of an angle, beyond noise
+OPPOSITE, NUDGE = 0.999, 0.1  # cosine, and sine of an angle, beyond noise
 
 
 def sun_direction(currents: Array, normals: ArrayLike) -> Array:
@@ -98,7 +98,7 @@ class SunPointing(BodyLaw):
         """Torque (n, 3) [N m] within the limits; s (n, 3): unit vectors to the Sun, zero in the
         dark, and omega (n, 3) [rad/s], body axes."""
         lever = np.cross([0.0, 0.0, 1.0], s)
-        lever[:, 0] += _NUDGE * (s[:, 2] < -_OPPOSITE)
+        lever[:, 0] += NUDGE * (s[:, 2] < -OPPOSITE)
         size = np.linalg.norm(lever, axis=1, keepdims=True)
         half = np.sqrt(np.maximum(0.5 * (1.0 - s[:, 2:]), 0.0))  # sin(angle / 2)
         v = half * lever / np.maximum(size, 1e-9)

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import acquiring, supervising
+from rbgym.agents.controllers import acquiring, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
@@ -41,6 +41,7 @@ _LAWS: dict[type, tuple[str, ...]] = {
     controllers.PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed",
                          "near", "creep", "pace", "pull", "arm"),
     controllers.RateDamping: ("rate_damping", "time"),
+    controllers.SunPointing: ("sun_pointing", "stiffness", "drag"),
     controllers.AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
     controllers.AttitudeLQR: ("attitude_lqr", "gain"),
     controllers.UprightLQR: ("upright_lqr", "gain"),
@@ -177,6 +178,8 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         out = [*(["dock"] if follow else []), "pose"]
     elif isinstance(law, controllers.MagneticRate):
         out = ["coils"]
+    if isinstance(law, controllers.SunPointing):
+        follow = ["find_sun"]
     whole = ["sight", *follow, "look", piece, *(out or ["direct"])]
     return [piece] if isinstance(law, controllers.BDot) else whole, numbers, "double"
 
@@ -187,7 +190,7 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     found, damping = policy.filter, policy.damping
     gyros, first = found.gyros, found.first
     numbers |= {"damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang}
-    columns = {"rates": "angular_velocity", "sun_reference": "sun_reference",
+    columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",
                "field_reference": "field_reference", "field_seen": "magnetic_field",
                "target": "target_quaternion", "shown": "wheel_momentum"}  # fmt: skip
     numbers |= {name: found.columns[column].first for name, column in columns.items()}
@@ -200,7 +203,7 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         "tumbling": supervising.AGAIN * policy.calm, "sure": policy.sure,
         "near": supervising.NEAR,
     }  # fmt: skip
-    return [*pieces, "b_dot", "acquire", "supervise"], numbers, sharp
+    return [*pieces, "b_dot", "find_sun", "acquire", "supervise"], numbers, sharp
 
 
 def _renamed(code: str, names: Mapping[str, str]) -> str:
@@ -234,8 +237,13 @@ def _of_law(law: Any) -> dict[str, Any]:
     numbers = {
         "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
         "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
-        "envelope": law.envelope, "facets": len(law.envelope),
+        "envelope": law.envelope, "facets": len(law.envelope), "rates": 4,
     }  # fmt: skip
+    if isinstance(law, controllers.SunPointing):
+        return numbers | {
+            "rates": law.rates, "sun": law.cells, "cells": len(law.facing), "normals": law.facing,
+            "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7,
+        }  # fmt: skip
     if isinstance(law, controllers.PosePD) and law.moving:
         numbers["columns"] = law.least
     if isinstance(law, controllers.AxisPD | controllers.PrecessionLQR):

@@ -29,7 +29,7 @@ STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdoub
           "-Wshadow", "-DRBGYM_SELF_TEST")  # fmt: skip
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
 # Of a body that scales there is no PD law.
-LAWS = {i: ("pd",) for i in IDS if i not in ("ScalableSpin-v0", "SunAcquisition-v0")}
+LAWS = {i: ("pd",) for i in IDS if i != "ScalableSpin-v0"}
 for env_id in ("AttitudeReach-v0", "RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"):
     LAWS[env_id] = ("pd", "lqr")
 for env_id in (SLEW, "ReactionWheelSlew-v1"):
@@ -37,6 +37,7 @@ for env_id in (SLEW, "ReactionWheelSlew-v1"):
 LAWS["AttitudeTracking-v1"] = ("pd", "pid", "quaternion_feedback")
 LAWS["MagneticPointing-v0"] = ("pd", "pid", "quaternion_feedback")
 LAWS["SafeMode-v0"] = ("b_dot",)
+LAWS["SunAcquisition-v0"] = ("sun_pointing",)
 LAWS["DetumbleToPoint-v0"] = ("supervisor",)
 LAWS["MagneticDetumble-v1"] = ("pd", "b_dot", "magnetic_rate")
 LAWS["MomentumDumping-v0"] = ("pd", "pid", "bang_bang")

@@ -1,19 +1,3 @@
-/* The inverse of a symmetric matrix. */
-static void invert(real A[3][3], real inverse[3][3])
-{
-    real determinant = 0;
-    int i, j;
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            inverse[j][i] = A[(i + 1) % 3][(j + 1) % 3] * A[(i + 2) % 3][(j + 2) % 3]
-                            - A[(i + 1) % 3][(j + 2) % 3] * A[(i + 2) % 3][(j + 1) % 3];
-    for (i = 0; i < 3; i++)
-        determinant += A[0][i] * inverse[i][0];
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            inverse[i][j] /= determinant;
-}
-
 /* P = F P F^T. */
 static void carry(real F[6][6], real *P)
 {
@@ -27,44 +11,6 @@ static void carry(real F[6][6], real *P)
         for (j = 0; j < 6; j++)
             for (P[6 * i + j] = 0, k = 0; k < 6; k++)
                 P[6 * i + j] += FP[i][k] * F[j][k];
-}
-
-/* The unit vector to the Sun, body axes, and whether it is seen; see sun_direction. */
-static int find_sun(const real *observation, real sun[3])
-{
-    real size;
-    int i;
-#ifdef CELLS
-    real square[3][3], inverse[3][3], sum[3], c;
-    int lit[CELLS], j, k, pass;
-    for (k = 0; k < CELLS; k++)
-        lit[k] = observation[SUN + k] > (real)0.1;
-    for (pass = 0; pass < 3; pass++) {
-        for (i = 0; i < 3; i++)
-            for (sum[i] = 0, j = 0; j < 3; j++)
-                square[i][j] = i == j ? (real)1e-6 : 0;
-        for (k = 0; k < CELLS; k++) {
-            c = observation[SUN + k];
-            for (i = 0; lit[k] && i < 3; i++) {
-                sum[i] += c * NORMALS[k][i];
-                for (j = 0; j < 3; j++)
-                    square[i][j] += NORMALS[k][i] * NORMALS[k][j];
-            }
-        }
-        invert(square, inverse);
-        for (i = 0; i < 3; i++)
-            sun[i] = dot(inverse[i], sum);
-        for (k = 0; k < CELLS; k++)
-            lit[k] = dot(sun, NORMALS[k]) >= 0;
-    }
-#else
-    for (i = 0; i < 3; i++)
-        sun[i] = observation[SUN + i];
-#endif
-    size = SQRT(dot(sun, sun));
-    for (i = 0; i < 3; i++)
-        sun[i] = size > (real)0.5 ? sun[i] / size : 0;
-    return size > (real)0.5;
 }
 
 /* Unit axes along a, and along what of b is across it; as columns. */
@@ -211,7 +157,7 @@ static int acquire(rbgym_memory *memory, const real *observation, real omega[3],
     int i, lit = find_sun(observation, sun), strays = 0;
     if (memory->begun && memory->known[0] > 0) {
         for (i = 0; i < 3; i++)
-            a[i] = (observation[RATES + i] * RATE_LIMIT - memory->bias[i]) * DT;
+            a[i] = (observation[MEASURED + i] * RATE_LIMIT - memory->bias[i]) * DT;
         turn_on(memory, a);
     } else {
         memory->known[0] = memory->doubt[0] = 0;
@@ -235,6 +181,6 @@ static int acquire(rbgym_memory *memory, const real *observation, real omega[3],
         memory->known[0] = memory->doubt[0] < DOUBTS;
     }
     for (i = 0; i < 3; i++)
-        omega[i] = observation[RATES + i] * RATE_LIMIT - memory->bias[i];
+        omega[i] = observation[MEASURED + i] * RATE_LIMIT - memory->bias[i];
     return lit;
 }
