@@ -2,7 +2,10 @@
 # # A satellite that wakes up
 #
 # A 3U CubeSat leaves its dispenser, tumbles, and knows no attitude. One law brings it to where it
-# is to point, and flies as C too. This needs `rbgym[agents]` and gcc, and takes 20 s.
+# is to point, and flies as C too. This needs `rbgym[agents]` and gcc, and takes 20 s. The film is
+# that of `rbgym evaluate DetumbleToPoint-v0 --policy supervisor --video wake.gif`.
+#
+# ![A 3U CubeSat detumbles, turns its panels to the Sun, and points](../pictures/wake_up.gif)
 
 # %%
 import ctypes
@@ -82,7 +85,7 @@ below.set_xlabel("time [s]")
 for axes in (above, below):
     axes.fill_between(np.arange(STEPS), 0, 1, where=dark, alpha=0.15, color="black",
                       transform=axes.get_xaxis_transform(), linewidth=0)  # fmt: skip
-figure.savefig("wake_up.png", dpi=110)
+figure.savefig("wake_up.png")
 
 # %% [markdown]
 # The same law as one C99 file: filter, modes and laws, without heap and libraries. It flies the
@@ -105,8 +108,3 @@ def in_c(observation, state):
 in_c_flown, _ = flown(in_c)
 apart = angle_between(truth, np.array([state["quaternion"] for state in in_c_flown]))
 print(f"C and Python are at most {apart.max():.0e} rad apart")
-
-# %% [markdown]
-# `rbgym evaluate DetumbleToPoint-v0 --policy supervisor --video wake.gif` makes the film:
-#
-# ![A 3U CubeSat detumbles, turns its panels to the Sun, and points](../pictures/wake_up.gif)
