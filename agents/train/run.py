@@ -25,7 +25,7 @@ from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.columns import Column
-from rbgym.envs.parts.goals import Rest, Target
+from rbgym.envs.parts.goals import Rest, Target, TowardsSun
 from rbgym.envs.parts.observations import FORMS
 
 # Success rate from which a task counts as learned.
@@ -216,11 +216,10 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
     task, goal, found = env.task, env.goal, list[float]()
     if isinstance(goal, Target) and not task.split:
         form = next((name for name in columns if name in FORMS), None)
-        if form is None:  # the attitude is hidden
-            return found
-        found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
-    if isinstance(goal, Target | Rest) and "angular_velocity" in columns:
-        rates = columns["angular_velocity"]
+        if form:  # or the attitude is hidden
+            found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
+    rates = columns.get("angular_velocity")
+    if isinstance(goal, Target | Rest | TowardsSun) and rates:
         found.append(task.rate / rates.factor / float(np.max(rates.high)))
     return found
 
