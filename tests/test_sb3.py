@@ -7,11 +7,10 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from gymnasium.vector import AutoresetMode
-from stable_baselines3 import PPO, SAC
+from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
-from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from checks import same
 from goal_line import GoalLine, LazyInfo
@@ -28,13 +27,6 @@ def test_stable_baselines_checker_has_nothing_to_say(env_id):
     # By this method libraries know goal tasks.
     has_goals = isinstance(env.observation_space, gym.spaces.Dict)
     assert hasattr(env, "compute_reward") == hasattr(many, "compute_reward") == has_goals
-
-
-@pytest.fixture
-def goal_line(monkeypatch: pytest.MonkeyPatch) -> str:
-    spec = gym.envs.registration.EnvSpec("GoalLine-v0", vector_entry_point=GoalLine)
-    monkeypatch.setitem(gym.registry, spec.id, spec)
-    return spec.id
 
 
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeReach-v0"])
@@ -172,20 +164,3 @@ def test_ppo_learns_normalised_and_is_evaluated():
     returns, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
     assert len(returns) == 5
     assert max(lengths) <= 15
-
-
-def test_sac_learns_with_hindsight_on_a_native_env(goal_line):
-    env = make_sb3_env(goal_line, 3)
-    assert isinstance(env.unwrapped.vector_env, GoalLine)
-    model = SAC(
-        "MultiInputPolicy",
-        env,
-        replay_buffer_class=HerReplayBuffer,
-        learning_starts=30,
-        policy_kwargs={"net_arch": [8]},
-        device="cpu",
-    )
-    model.learn(60)
-    assert {"r", "l"} <= model.ep_info_buffer[-1].keys()
-    assert len(model.ep_success_buffer) > 0
-    assert env.unwrapped.vector_env.reward_calls > 0

@@ -103,14 +103,6 @@ def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, tor
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("quatem", "quat_em"), ("AKW", "akw"), ("rk4", "rkn4"), ("imidmm", "imidm")]
-)
-def test_unknown_integrator_suggests_the_near_name(name, near):
-    with pytest.raises(ValueError, match=f"did you mean .*'{near}'"):
-        integrators.get(name)
-
-
-@pytest.mark.parametrize(
     ("argument", "state"),
     [
         ("quaternion", {"quaternion": (1.0, 1.0, 0.0, 0.0)}),

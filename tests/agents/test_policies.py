@@ -199,14 +199,6 @@ def test_a_policy_for_other_observations_says_what_it_was_trained_for(env_id, tm
     rbgym.agents.load(tmp_path).require(env_id, gym.make(env_id).observation_space)
 
 
-def test_a_foreign_zip_is_not_unpickled_and_neither_is_it_nor_a_wrong_name_a_policy(tmp_path):
-    model, _ = saved(tmp_path)
-    model.save(tmp_path / "model.zip")
-    for name in (tmp_path / "model.zip", "RigidTip-v0"):
-        with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
-            rbgym.agents.load(name)
-
-
 def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     model, env = saved(tmp_path, normalize=True)
     count = env.obs_rms.count

@@ -22,7 +22,6 @@ TRACKER = {
     "period": 0.5,
     "slew_rate": 0.2,
 }
-BOTH = {"gyro": GYRO, "star_tracker": TRACKER}
 STILL = [1.0, 0, 0, 0]
 
 
