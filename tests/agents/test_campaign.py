@@ -284,15 +284,12 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
 
 @refused(
     ({"frictoin": {"uniform": [0, 1]}}, "got 'frictoin'; did you mean 'friction'"),
-    ({"actuator.ReactionWheels.torqu": {}}, "did you mean 'actuator.ReactionWheels.torque'"),
     ({"friction": {"uniform": [2, 1]}}, "uniform must have .*'low', 'high'.* in order"),
     ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys out of"),
     ({"friction": {"norml": [1, 2]}}, "did you mean 'normal'"),
     ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
     ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),
-    ({"friction": {"values": ["a"]}}, "values must be finite real numbers"),
     ({"friction": {}}, "must have one of"),
-    ({"friction": 3}, "must be a dict with keys out of"),
     ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of what is 0"),
     ({"friction": {"uniform": [1, 2]}, "covariance": {"names": ["friction", "misalignment.x"],
       "matrix": [[1, 0], [0, 1]]}}, r"draw each number once, got \['friction'\]"),

@@ -18,7 +18,6 @@ import rbgym
 import rbgym.agents
 from rbgym import integrators, validation
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
 
 pytestmark = pytest.mark.interpreted
@@ -152,20 +151,6 @@ def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_pat
         assert title == "RigidTop-v0, 4 fixed start states"
         assert set(differences) == lines
     assert judged("RigidTop-v0", other)[1] == [f"{other}: trained for TopSwingUp-v0"]
-
-
-@pytest.mark.compiled
-def test_arguments_of_the_environment_hold_for_all_that_evaluate_judges(tmp_path):
-    pytest.importorskip("stable_baselines3")
-    hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
-    given = ("--env", "RigidTop-v0", "--env-arg", "torque_limit=0.05", "--episodes", 4)
-    content = run_json("evaluate", hard, "pd", *given)
-    own = {"difficulty": "hard", "torque_limit": 0.05}
-    assert content[str(hard)]["env_kwargs"] == own
-    assert content["pd"]["env_kwargs"] == {"torque_limit": 0.05}
-    assert content["pd"]["mean_return"] == evaluate("pd", episodes=4, torque_limit=0.05).mean_return
-    policy = rbgym.agents.load("RigidTop-v0")
-    assert content[str(hard)]["mean_return"] == evaluate(policy, episodes=4, **own).mean_return
 
 
 def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):

@@ -187,15 +187,10 @@ def test_a_wrong_value_of_every_option_is_tried():
 
 MISTYPED = """\
 list --nope
-lst
-simulate --steps 0
-simulate --csv nowhere/x.csv
 simulate -i akv
 train RigidTop
-train RigidTop-v0 --set gamma
 train RigidTop-v0 --env-arg difficulti=1
 evaluate pdd
-evaluate RigidTop-v7 --policy pd
 card RigidTop-v0 --policy pdd
 view --port 70000
 validate akw --jobs 0
@@ -226,9 +221,7 @@ def test_mistyped_words_are_refused_before_what_is_heavy_is_imported(tmp_path):
     ("arguments", "message"),
     [
         (["simulat"], "Did you mean 'simulate'? (see rbgym --help)"),
-        (["--foo"], "No such option: --foo (see rbgym --help)"),
         (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
-        (["list", "everything"], "unexpected extra argument"),
         (["train"], "Missing argument"),
         (["evaluate", "RigidTop-v0", "Detumble-v1", "pd"], "got ['RigidTop-v0', 'Detumble-v1']"),
     ],

@@ -166,14 +166,6 @@ assert not {"torch", "stable_baselines3"} & set(sys.modules)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
-def test_reading_leaves_the_random_generators_alone(tmp_path):
-    saved(tmp_path)
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    rbgym.agents.load(tmp_path)
-    assert torch.equal(before[0], torch.get_rng_state())
-    np.testing.assert_array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
-
-
 def another_format(folder):
     content = json.loads((folder / "policy.json").read_text())
     (folder / "policy.json").write_text(json.dumps(content | {"format": 99}))
