@@ -150,9 +150,6 @@ MUTANTS = {
     "changes the action": {"move": halves_the_action},
     "seed ignored": {"seeds": lambda self, seed: list(range(self.num_envs))},
     "resets one step early": {"step": with_results(resets_one_step_early)},
-    "rewards the reset step": {
-        "step": with_results(lambda self, seen, r, *rest: (seen, np.where(r == 0, 1.0, r), *rest))
-    },
     "no final observation": {
         "step": with_results(lambda self, *results: (*results[:4], self.info()))
     },

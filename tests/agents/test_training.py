@@ -198,7 +198,6 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
         ({"changes": {"normalize": "{'norm_ob': True}"}}, "did you mean 'norm_obs'"),
         ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
         ({"evaluate_every": -1}, "evaluate_every must not be negative"),
-        ({"changes": {"policy": "CnnPolicy"}}, "hyperparameters of ppo are refused"),
         ({"changes": {"lr": 1e-3}}, "no 'lr', did you mean 'learning_rate'"),
         (
             {"changes": {"policy_kwargs": "dict(net_arch=[64, dict(pi=[8], vf=[8])])"}},
