@@ -21,8 +21,10 @@ SMOOTH = {
     for env_id, (module, name, _) in ENVIRONMENTS.items()
     if env_id in ("ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0")
 }  # fmt: skip
-# And no gravity gradient, which exerts a torque.
+# And nothing that exerts a torque.
 SMOOTH["MagneticPointing-v0"] = {"disturbance": {"gravity_gradient": None}}
+_PUSHES = "gravity_gradient", "residual_dipole", "drag", "solar_pressure"
+SMOOTH["DetumbleToPoint-v0"] = {"disturbance": dict.fromkeys(_PUSHES)}
 
 
 _SUCCESS = {"angle": math.radians(2.0), "rate": 0.02, "seconds": 3.0}

@@ -42,22 +42,14 @@ START = {
     "simulate": ["--steps", "3"],
     "view": ["--no-open", "--port", "0"],
     "export": ["pd", "--c", "out"],
-    "train": [
-        "RigidTop-v0",
-        "--algo",
-        "ppo",
-        "--no-progress",
-        "--set",
-        "n_envs=2",
-        "--set",
-        "n_steps=32",
-    ],
+    "train": ["RigidTop-v0", "--algo", "ppo", "--no-progress", "--set", "n_envs=2",
+              "--set", "n_steps=32"],
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
     "campaign": ["RigidTop-v0", "--policy", "pd", "--out", "out"],
     "validate": ["akw", "--case", "none"],
     "warm": ["RigidTop-v0"],
-}
+}  # fmt: skip
 
 
 def parameters(name):

@@ -314,28 +314,32 @@ def test_a_file_that_another_user_may_have_written_is_not_unpickled(load, tmp_pa
     assert hits(second) == 0
 
 
-STEPS = """
-import gymnasium as gym, rbgym
-for env in (gym.make("RigidTop-v0", integrator="forward_euler"),
-            gym.make_vec("RigidTop-v0", num_envs=300, integrator="forward_euler")):
-    env.action_space.seed(0)
-    env.reset(seed=0)
-    for _ in range(20):
-        env.step(env.action_space.sample())
+STEPS = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+from fuzzing.digests import digest
+print([digest("RigidTop-v0", 60, lanes=lanes, integrator="exact:4") for lanes in (1, 300)])
+"""
+WARM = """
+from rbgym.agents.commands.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
 """
 
 
-def test_what_was_warmed_is_not_compiled_again(tmp_path):
+@pytest.mark.slow
+def test_what_was_warmed_is_not_compiled_again_and_has_the_same_bits_where_it_is_loaded(tmp_path):
     pytest.importorskip("typer")
-    warm = ["warm", "RigidTop-v0", "-i", "forward_euler", "--json"]
-    start = "from rbgym.agents.commands.cli import main; main()"
-    (row,) = json.loads(fresh(tmp_path, start, *warm).stdout)
-    assert (row["env"], row["integrator"]) == ("RigidTop-v0", "forward_euler")
+    warm = ["warm", "RigidTop-v0", "-i", "exact:4", "--json"]
+    *told, compiled = fresh(tmp_path, WARM + STEPS, *warm).stdout.splitlines()
+    (row,) = json.loads("".join(told))
+    assert (row["env"], row["integrator"]) == ("RigidTop-v0", "exact:4")
     assert row["seconds"] > 0
     written = files(tmp_path)
-    fresh(tmp_path, STEPS)
     kernels = sorted(path.name.split("-")[0] for path in written)
-    assert kernels == ["kernels.period"]
+    assert kernels == ["kernels.measure", "kernels.period"]  # the digest reads states
+    assert fresh(tmp_path, STEPS).stdout == f"{compiled}\n"
     assert files(tmp_path) == written
 
 

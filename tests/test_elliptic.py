@@ -230,17 +230,9 @@ def in_a_plane(rng):
 
 
 FAMILIES = [
-    asymmetric,
-    nearly_symmetric,
-    symmetric,
-    nearly_spherical,
-    needle,
-    disc,
-    near_the_middle_axis,
-    near_the_separatrix,
-    near_an_axis,
-    in_a_plane,
-]
+    asymmetric, nearly_symmetric, symmetric, nearly_spherical, needle, disc, near_the_middle_axis,
+    near_the_separatrix, near_an_axis, in_a_plane,
+]  # fmt: skip
 
 
 def exact(values):

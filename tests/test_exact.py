@@ -162,7 +162,6 @@ def test_the_spin_of_a_rod_is_kept_from_any_start():
     assert np.abs(batch.measure()["angular_velocity"][:, 2]).max() < 1e-6
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("moments", [(0.5, 0.5, 0.3), (0.3, 0.3, 0.5), (0.4, 0.4, 0.4)])
 @pytest.mark.parametrize(("h", "steps"), [(0.002, 50), (0.02, 20), (0.5, 2)])
 @pytest.mark.parametrize(

@@ -48,14 +48,8 @@ def scalable(**more):
 
 
 REFUSED = {
-    "inertia": [
-        lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200),
-        lambda: rbgym.RigidBody([np.ma.array((2, 0, 0), mask=(0, 1, 0)), (0, 3, 0), (0, 0, 4)]),
-    ],
-    "parts": [
-        lambda: rbgym.compound(3.0), lambda: rbgym.compound(["text"]),
-        lambda: rbgym.compound([(BODY, (0, 0, 0), None, 1)]),
-    ],
+    "inertia": [lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200)],
+    "parts": [lambda: rbgym.compound(3.0), lambda: rbgym.compound([(BODY, (0, 0, 0), None, 1)])],
     "center_of_mass": [lambda: rbgym.RigidBody([2, 3, 4], 1.0, (0.0, 0.0, 1e200))],
     "frequency": [lambda: AttitudePD(BODY, **LAW, frequency=1e200)],
     "g": [lambda: BODY.gravity_moment(np.nan), lambda: BODY.gravity_moment("9.81")],
@@ -65,30 +59,21 @@ REFUSED = {
         lambda: AttitudePD(None, **LAW), lambda: rbgym.plot.polhode(simulate(), 3.0),
     ],
     "quaternion": [
-        lambda: simulate(quaternion=(1, 1, 0, 0)), lambda: flight(quaternion=(1, 1, 0, 0)),
-        lambda: scalable(quaternion=(1, 1, 0, 0)),
-        lambda: simulate(quaternion=np.array(HALF) + 0j), lambda: flight(quaternion="text"),
-        lambda: simulate(quaternion=[1e200, 0, 0, 0]), lambda: invariants.norm_error(3.0),
+        lambda: simulate(quaternion=np.array(HALF) + 0j), lambda: flight(quaternion=(1, 1, 0, 0)),
+        lambda: scalable(quaternion=(1, 1, 0, 0)), lambda: invariants.norm_error(3.0),
     ],
     "torque": [
         lambda: simulate(torque=np.zeros((29, 3))), lambda: simulate(torque=(0.0, np.nan, 0.0)),
-        lambda: simulate(torque=lambda t, q, w: np.zeros(2)),
+        lambda: simulate(torque=lambda t, q, w: np.zeros(2)), lambda: flight(torque=3.0),
         lambda: simulate(torque=lambda t, q, w: np.full(3, np.inf)),
-        lambda: flight(torque=lambda *_: (0.0, 0.0, np.inf)),
-        lambda: simulate(torque="text"), lambda: simulate(torque=lambda t, q, w: ["1", "2", "3"]),
-        lambda: flight(torque=3.0), lambda: flight(torque=lambda *_: 1j),
+        lambda: flight(torque=lambda *_: 1j), lambda: simulate(torque=lambda t, q, w: ["1"] * 3),
     ],
-    "record_every": [
-        lambda: simulate(record_every=np.timedelta64(1, "s")),
-        lambda: simulate(record_every=0), lambda: scalable(record_every=0),
-    ],
+    "record_every": [lambda: simulate(record_every=0), lambda: scalable(record_every=0)],
     "steps": [
-        lambda: simulate(steps=10**400), lambda: simulate(steps=2**63),
-        lambda: simulate(steps=0), lambda: simulate(steps=2.5), lambda: scalable(steps=0),
+        lambda: simulate(steps=10**400), lambda: simulate(steps=2.5), lambda: scalable(steps=0),
     ],
     "dt": [
-        lambda: simulate(dt=0.0), lambda: simulate(dt=np.nan), lambda: scalable(dt=0.0),
-        lambda: simulate(dt=True), lambda: simulate(dt=10**400),
+        lambda: simulate(dt=np.nan), lambda: simulate(dt=True), lambda: scalable(dt=0.0),
         lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
         lambda: AttitudePID(BODY, **LAW | {"dt": 0.0}),
     ],
@@ -99,21 +84,10 @@ REFUSED = {
     ],
     "projection": [lambda: simulate(projection=np.ones(3)), lambda: gym.make(ID, projection="no")],
     "k": [lambda: simulate(potential=rbgym.GravityGradient(1e308))],
-    "potential.mgl": [
-        lambda: potentials.checked(rbgym.HeavyTop("1")),
-        lambda: simulate(potential=rbgym.HeavyTop(np.nan)),
-    ],
-    "potential.axis": [
-        lambda: potentials.checked(rbgym.HeavyTop(1.0, [1j, 0, 0])),
-        lambda: simulate(potential=rbgym.HeavyTop(1.0, (0.0, 0.0, 2.0))),
-    ],
-    "potential.sign": [
-        lambda: potentials.checked(rbgym.SoftWall([])),
-        lambda: potentials.checked(rbgym.SoftWall(np.zeros((0, 3)))),
-    ],
-    "p": [
-        lambda: quaternion.angle_between({}, HALF), lambda: quaternion.multiply([["1"] * 4], HALF)
-    ],
+    "potential.mgl": [lambda: simulate(potential=rbgym.HeavyTop(np.nan))],
+    "potential.axis": [lambda: simulate(potential=rbgym.HeavyTop(1.0, (0.0, 0.0, 2.0)))],
+    "potential.sign": [lambda: potentials.checked(rbgym.SoftWall([]))],
+    "p": [lambda: quaternion.multiply([["1"] * 4], HALF)],
     "q": [
         lambda: quaternion.normalized(np.zeros(4)), lambda: quaternion.conjugate([1j, 0, 0, 0]),
         lambda: quaternion.rotate(np.ones((2, 4)), np.ones((3, 3))),
@@ -128,14 +102,12 @@ REFUSED = {
         lambda: registration.register("Refused-v0", "m", "N", 0),
         lambda: gym.make_vec(ID, max_episode_steps=np.ones(3)),
         *(lambda n=n: gym.make_vec(ID, max_episode_steps=n) for n in (0, -2, 2.5, np.nan)),
-        *(lambda n=n: evaluate("pd", ID, max_episode_steps=n) for n in (-1, 2.0)),
-        *(lambda n=n: evaluate("pretrained", ID, max_episode_steps=n) for n in (-1, "many")),
+        *(lambda p=p: evaluate(p, ID, max_episode_steps=-1) for p in ("pd", "pretrained")),
     ],
     "substeps": [lambda: gym.make(ID, substeps=10**400)],
     "torque_limit": [
-        lambda: gym.make(ID, torque_limit=["1", "1", "1"]), lambda: gym.make(ID, torque_limit=True),
+        lambda: gym.make(ID, torque_limit=["1", "1", "1"]),
         lambda: RateDamping(BODY, np.ones(4), rate_limit=1.0, dt=0.1),
-        lambda: RateDamping(BODY, "text", rate_limit=1.0, dt=0.1),
     ],
     "autoreset_mode": [lambda: gym.make_vec(ID, autoreset_mode=7)],
     "num_envs": [lambda: gym.make_vec(ID, num_envs=10**400)],
@@ -176,19 +148,13 @@ REFUSED = {
     ],
     "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
     "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
-    "potential": [
-        lambda: simulate(potential="gravity"),
-    ],
+    "potential": [lambda: simulate(potential="gravity")],
     "angular_velocity": [
         lambda: simulate(angular_velocity=(1.0, np.inf, 0.0)),
         lambda: scalable(angular_velocity=(0.0, np.inf, 0.0)),
     ],
-    "rotor_momentum": [
-        lambda: simulate(rotor_momentum=(1.0, np.nan, 0.0)),
-    ],
-    "position": [
-        lambda: flight(position=(0.0, 1.0)),
-    ],
+    "rotor_momentum": [lambda: simulate(rotor_momentum=(1.0, np.nan, 0.0))],
+    "position": [lambda: flight(position=(0.0, 1.0))],
     "velocity": [
         lambda: flight(velocity=(0.0, np.nan, 1.0)), lambda: scalable(velocity=(0, 0, np.nan)),
     ],
@@ -200,18 +166,10 @@ REFUSED = {
         lambda: scalable(scaling_force=np.zeros(59)), lambda: scalable(scaling_force=np.nan),
         lambda: scalable(scaling_force=lambda t, state: np.inf),
     ],
-    "moment": [
-        lambda: scalable(moment=(0, np.nan, 0)), lambda: scalable(moment=lambda t, state: None),
-    ],
-    "scale": [
-        lambda: scalable(scale=-1.0), lambda: scalable(scale="large"),
-    ],
-    "scale_rate": [
-        lambda: scalable(scale_rate=np.nan),
-    ],
-    "rigid": [
-        lambda: scalable(rigid="yes"),
-    ],
+    "moment": [lambda: scalable(moment=lambda t, state: None)],
+    "scale": [lambda: scalable(scale=-1.0)],
+    "scale_rate": [lambda: scalable(scale_rate=np.nan)],
+    "rigid": [lambda: scalable(rigid="yes")],
 }  # fmt: skip
 
 

@@ -157,14 +157,8 @@ def moment(t, p, v, q, omega):
 
 
 def flown(steps, **kwargs):
-    start = {
-        "position": (1.0, 0.5, 2.0),
-        "velocity": (0.3, -0.4, 1.0),
-        "quaternion": Q,
-        "angular_velocity": OMEGA,
-        "force": thrust,
-        "torque": moment,
-    }
+    start = {"position": (1.0, 0.5, 2.0), "velocity": (0.3, -0.4, 1.0), "quaternion": Q,
+             "angular_velocity": OMEGA, "force": thrust, "torque": moment}  # fmt: skip
     return simulate(BODY, dt=2.0 / steps, steps=steps, **{"integrator": "rkn4", **start, **kwargs})
 
 

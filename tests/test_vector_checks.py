@@ -108,12 +108,6 @@ def with_results(change):
     return step
 
 
-def one_lane_leaves_the_space(self):
-    bad = self.state.copy()
-    bad[1] = np.nan
-    return bad
-
-
 def halves_the_action(self, actions):
     actions *= 0.5
     VectorWalk.move(self, actions)
@@ -128,16 +122,6 @@ def resets_one_step_early(self, _, rewards, terminations, truncations, info):
     if self.mode is AutoresetMode.NEXT_STEP:
         self.start(terminations | truncations)
     return self.observe(), rewards, terminations, truncations, info
-
-
-def remembers_the_push(self, actions):
-    self.push = 0.01 * actions
-    VectorWalk.move(self, actions)
-
-
-def acts_in_the_reset_step(self, mask):
-    VectorWalk.start(self, mask)
-    self.state[mask] += getattr(self, "push", np.zeros((self.num_envs, 1)))[mask]
 
 
 def final_observation_is_the_reset(self, observation, *rest):
@@ -163,19 +147,9 @@ def forgets_the_clock(self, memo):
 MUTANTS = {
     "returns its state": {"observe": lambda self: self.state},
     "keeps what it returned": {"observe": keeps_what_it_returned},
-    "one lane leaves the space": {"observe": one_lane_leaves_the_space},
     "changes the action": {"move": halves_the_action},
     "seed ignored": {"seeds": lambda self, seed: list(range(self.num_envs))},
-    "seeds depend on the number of lanes": {
-        "seeds": lambda self, seed: [
-            s and s + 10 * self.num_envs for s in VectorWalk.seeds(self, seed)
-        ]
-    },
     "resets one step early": {"step": with_results(resets_one_step_early)},
-    "rewards the reset step": {
-        "step": with_results(lambda self, seen, r, *rest: (seen, np.where(r == 0, 1.0, r), *rest))
-    },
-    "acts in the reset step": {"start": acts_in_the_reset_step, "move": remembers_the_push},
     "no final observation": {
         "step": with_results(lambda self, *results: (*results[:4], self.info()))
     },

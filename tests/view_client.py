@@ -5,7 +5,6 @@ import time
 
 import msgspec
 import viser
-import zstandard
 from websockets.sync.client import connect
 
 CAMERA = {
@@ -57,10 +56,3 @@ def knock(port, draw):
         line.sendall(begin[: draw.randrange(len(begin))])
         if draw.random() < 0.5:
             line.shutdown(socket.SHUT_RDWR)
-
-
-def messages_of(data):
-    """The messages of a frame of the server."""
-    size = int.from_bytes(data[8:16], "little")
-    content = zstandard.ZstdDecompressor().decompress(data[16 : 16 + size])
-    return msgspec.msgpack.decode(content)["messages"]

@@ -19,7 +19,7 @@ from scipy import stats
 
 import rbgym
 from rbgym.agents import campaign
-from rbgym.agents.campaigns import Campaign, Replay, Report
+from rbgym.agents.campaigns import Campaign, Replay
 from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
 from rbgym.agents.campaigns.spread import Spread, distribution
@@ -284,15 +284,12 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
 
 @refused(
     ({"frictoin": {"uniform": [0, 1]}}, "got 'frictoin'; did you mean 'friction'"),
-    ({"actuator.ReactionWheels.torqu": {}}, "did you mean 'actuator.ReactionWheels.torque'"),
     ({"friction": {"uniform": [2, 1]}}, "uniform must have .*'low', 'high'.* in order"),
     ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys out of"),
     ({"friction": {"norml": [1, 2]}}, "did you mean 'normal'"),
     ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
     ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),
-    ({"friction": {"values": ["a"]}}, "values must be finite real numbers"),
     ({"friction": {}}, "must have one of"),
-    ({"friction": 3}, "must be a dict with keys out of"),
     ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of what is 0"),
     ({"friction": {"uniform": [1, 2]}, "covariance": {"names": ["friction", "misalignment.x"],
       "matrix": [[1, 0], [0, 1]]}}, r"draw each number once, got \['friction'\]"),
@@ -345,27 +342,6 @@ def test_a_policy_of_ones_own_flies_and_is_replayed(tmp_path):
     assert [*own.columns] == ["mine", "pd"]
     again = Campaign.open(tmp_path, {"mine": Spin()})
     assert Replay.of(again, 3).differs(again) == []
-
-
-@pytest.mark.compiled
-def test_a_wheel_mounting_ten_degrees_off_in_a_few_runs_stands_first(tmp_path):
-    spread = {
-        "misalignment.z": {"values": [0.0, np.radians(10.0)], "weights": [0.95, 0.05]},
-        "inertia": {"factor": {"normal": [1.0, 0.005]}},
-        "attitude": {"values": [0.5]},
-        "wheel_momentum": {"uniform": [-1e-5, 1e-5]},
-        "rate_bias": {"normal": [0.0, 1e-6]},
-    }
-    kwargs = {"sensor": {"gyro": {"bias": 1e-6}, "star_tracker": {"across_boresight": 1e-5}}}
-    report = campaign(SLEW, "pd", 512, tmp_path, spread=spread, env_kwargs=kwargs, estimator=True)
-    effort = np.median(report.campaign.columns["pd"]["effort_nms"])
-    require = {"effort_nms": {"quantile": 0.99, "at_most": 1.01 * effort}}
-    judged = Report.of(report.campaign, require)
-    for found in (report.effects["pd"], judged.effects["pd"]):
-        assert found[0].draw == "misalignment.z"
-        assert found[0].value > 0.95
-    assert found[0].misses
-    assert not judged.all_met
 
 
 @pytest.mark.compiled

@@ -18,7 +18,6 @@ import rbgym
 import rbgym.agents
 from rbgym import integrators, validation
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
 
 pytestmark = pytest.mark.interpreted
@@ -74,17 +73,12 @@ def test_a_plot_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
 
 def test_simulate_takes_a_full_tensor(tmp_path):
     table, J = tmp_path / "motion.csv", np.array([[6, 1, 0.5], [1, 8, -0.7], [0.5, -0.7, 5]])
-    inertia, dt = ",".join(map(str, J.ravel())), 1e-3
-    run("simulate", "--inertia", inertia, "--omega", "1,2,3", "--steps", 2, "--dt", dt,
-        "--csv", table)  # fmt: skip
+    inertia = ",".join(map(str, J.ravel()))
+    run("simulate", "--inertia", inertia, "--omega", "1,2,3", "--steps", 2, "--csv", table)
     with table.open() as file:
         rows = list(csv.DictReader(file))
     momentum = [float(rows[0][name]) for name in ("Lx", "Ly", "Lz")]
     assert momentum == pytest.approx(J @ [1, 2, 3], rel=1e-14)  # at the attitude (1, 0, 0, 0)
-    # The momentum stays whatever the body: the rates tell by which tensor it moves (Euler).
-    before, now, after = (np.array([float(r[n]) for n in ("wx", "wy", "wz")]) for r in rows)
-    change = np.linalg.solve(J, np.cross(J @ now, now))
-    assert (after - before) / (2 * dt) == pytest.approx(change, rel=1e-4)
 
 
 @pytest.mark.compiled
@@ -152,20 +146,6 @@ def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_pat
         assert title == "RigidTop-v0, 4 fixed start states"
         assert set(differences) == lines
     assert judged("RigidTop-v0", other)[1] == [f"{other}: trained for TopSwingUp-v0"]
-
-
-@pytest.mark.compiled
-def test_arguments_of_the_environment_hold_for_all_that_evaluate_judges(tmp_path):
-    pytest.importorskip("stable_baselines3")
-    hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
-    given = ("--env", "RigidTop-v0", "--env-arg", "torque_limit=0.05", "--episodes", 4)
-    content = run_json("evaluate", hard, "pd", *given)
-    own = {"difficulty": "hard", "torque_limit": 0.05}
-    assert content[str(hard)]["env_kwargs"] == own
-    assert content["pd"]["env_kwargs"] == {"torque_limit": 0.05}
-    assert content["pd"]["mean_return"] == evaluate("pd", episodes=4, torque_limit=0.05).mean_return
-    policy = rbgym.agents.load("RigidTop-v0")
-    assert content[str(hard)]["mean_return"] == evaluate(policy, episodes=4, **own).mean_return
 
 
 def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):

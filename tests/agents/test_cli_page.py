@@ -12,7 +12,6 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.commands.app import PANELS, examples_of
 from rbgym.agents.commands.cli import app
@@ -90,9 +89,7 @@ def completed(shell: str, line: str) -> list[str]:
     [
         ("rbgym ", NAMES),
         ("rbgym train Attitude", [e for e in ENVIRONMENTS if e.startswith("Attitude")]),
-        ("rbgym card ", list(ENVIRONMENTS)),
         ("rbgym simulate -i ak", ["akw", "akw_dg"]),
-        ("rbgym simulate --integrator ", integrators.names()),
         ("rbgym validate quat_em r", ["rrr", "rkn4"]),
         ("rbgym validate --case s", ["soft_wall"]),
         ("rbgym train RigidTop-v0 --algo s", ["sac"]),

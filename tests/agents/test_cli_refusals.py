@@ -33,9 +33,7 @@ WRONG = [
     ("simulate", "--inertia", ["1,2", "1,2,x"], "'--inertia': must be 3 or 9 comma-separated"),
     ("simulate", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers, got '1,2'"),
     ("simulate", "--omega", ["1," * 20_000], "must be 3 comma-separated numbers, got '1,1,"),
-    ("simulate", "--omega", ["1e308,1,1", "1,-1e-320,1"], "0 or from 1e-100 to 1e100 in size, got"),
     ("simulate", "--quaternion", ["1,0,0"], "'--quaternion': must be 4 comma-separated numbers"),
-    ("simulate", "--quaternion", ["0,0,0,0", "nan,0,0,0"], "quaternion must"),
     ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
     ("simulate", "--steps", ["0", "-5"], "'--steps': Input should be greater"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
@@ -43,7 +41,6 @@ WRONG = [
     ("simulate", "--csv", ["folder", "nowhere/x"], "must be a file that can be written, in a"),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
-    ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
     ("train RigidTop-v0", "--algo", ["apgg"], "got 'apgg'; did you mean 'apg'"),
     ("train", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("train --algo ppo", "env", ["CartPole-v1"], "env_id must be of an env whose native vector"),
@@ -51,14 +48,12 @@ WRONG = [
     ("train RigidTop-v0", "--out", ["\udcff"], "must be a printable name, got"),
     (PPO, "--hyperparameters", ["/dev/zero"], "hyperparameters must be a file"),
     ("train RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
-    ("train RigidTop-v0", "--seed", ["9" * 30], "seed must be from 0 to"),
     (PPO, "--timesteps", ["0", "-1", "1.5", "inf"], "must be a "),
     (PPO, "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
     (PPO, "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
     (PPO, "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
     (PPO, "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
-    ("train RigidTop-v0", "--env-arg", ['body={"mass":-1}'], "body: mass must be"),
     (PPO, "--checkpoint-every", ["-1"], "'--checkpoint-every': must be a whole"),
     (PPO, "--evaluate-every", ["-1"], "'--evaluate-every': must be a whole"),
     (PPO, "--threads", ["0"], "'--threads': Input should be greater"),
@@ -82,25 +77,17 @@ WRONG = [
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
     ("evaluate RigidTop-v0", "--policy", ["file"], "or a folder, got"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
-    ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
     ("evaluate pd", "--episodes", ["0", "-1"], "'--episodes': Input should be"),
-    ("evaluate pd", "--episodes", ["257"], "episodes must be from 1 to 256, got 257"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--video-episode", ["-1"], "Input should be greater"),
-    ("evaluate pd --video x.gif", "--video-episode", ["256"], "--video-episode must be from"),
     ("evaluate pd --episodes 8 --video x.gif", "--video-episode", ["8"], "from 0 to 7, got 8"),
     ("evaluate pretrained", "--env-arg", ["observation=mrp"], "policy must be trained for"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("card RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
     ("card RigidTop-v0", "--episodes", ["0"], "'--episodes': Input should be greater"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
-    (
-        "campaign --policy pd --out x",
-        "target",
-        ["RigidTip-v0", "file"],
-        "env_id must be registered",
-    ),
+    ("campaign --policy pd --out x", "target", ["RigidTip-v0", "file"], "env_id must be reg"),
     ("campaign RigidTop-v0 --out x", "--policy", ["pdd"], "did you mean 'pd'"),
     (FLY, "--runs", ["0", "x"], "'--runs': "),
     (FLY, "--spread", ["nowhere", "folder"], "--spread must be a file"),
@@ -200,15 +187,10 @@ def test_a_wrong_value_of_every_option_is_tried():
 
 MISTYPED = """\
 list --nope
-lst
-simulate --steps 0
-simulate --csv nowhere/x.csv
 simulate -i akv
 train RigidTop
-train RigidTop-v0 --set gamma
 train RigidTop-v0 --env-arg difficulti=1
 evaluate pdd
-evaluate RigidTop-v7 --policy pd
 card RigidTop-v0 --policy pdd
 view --port 70000
 validate akw --jobs 0
@@ -239,9 +221,7 @@ def test_mistyped_words_are_refused_before_what_is_heavy_is_imported(tmp_path):
     ("arguments", "message"),
     [
         (["simulat"], "Did you mean 'simulate'? (see rbgym --help)"),
-        (["--foo"], "No such option: --foo (see rbgym --help)"),
         (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
-        (["list", "everything"], "unexpected extra argument"),
         (["train"], "Missing argument"),
         (["evaluate", "RigidTop-v0", "Detumble-v1", "pd"], "got ['RigidTop-v0', 'Detumble-v1']"),
     ],

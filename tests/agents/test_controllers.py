@@ -156,8 +156,6 @@ def test_a_preview_of_the_target_changes_nothing(name):
         ("pd", "FreeFlyer-v0", (4, 12), "at least 13"),
         ("scale", "ScalableSpin-v0", (9,), "at least 10"),
         ("magnetic_rate", "MagneticDetumble-v1", (9,), "at least 10"),
-        ("b_dot", "MagneticDetumble-v1", (9,), "at least 10"),
-        ("pd", "MagneticDetumble-v1", (9,), "at least 10"),
         ("pd", "ReactionWheelSlew-v1", (10,), "at least 11"),
         ("detour", "KeepOutSlew-v0", (9,), "at least 10"),
         ("pd", "AttitudeSlew-v1", (2, 2, 7), "7 or 10"),

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-import rbgym.agents
 from rbgym import RigidBody
-from rbgym.agents.cases import TEST_SEEDS, in_time
+from rbgym.agents.cases import in_time
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.judge.episodes import Contender, own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
@@ -51,19 +50,6 @@ def test_settling_time_is_when_a_lane_enters_for_good():
     np.testing.assert_allclose(settling_times(inside, 0.5), [0, 1, 1.5, 2, np.inf, np.inf])
 
 
-@pytest.mark.compiled
-def test_pd_succeeds_on_the_test_set():
-    result = evaluate("pd")
-    assert result.episodes == len(TEST_SEEDS)
-    assert result.success_rate > 0.9
-    assert result.success_interval[0] < result.success_rate <= result.success_interval[1]
-    assert result.mean_return > 480
-    assert result.final_error < 0.1
-    assert 0 < result.settling_time < 1
-    assert result.played.attitude_error.shape == result.played.rate_error.shape == (501, 256)
-    assert result.played.time[-1] == pytest.approx(10.0)
-
-
 class Pushing:
     """Pushes the top over."""
 
@@ -81,14 +67,6 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     ends = np.isfinite(result.played.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
-
-
-@pytest.mark.compiled
-def test_the_packages_policy_is_judged_by_name():
-    pytest.importorskip("stable_baselines3")
-    policy = rbgym.agents.load("AttitudeSlew-v1")
-    by_name = evaluate("pretrained", "AttitudeSlew-v1", 8)
-    assert by_name.as_dict() == evaluate(policy, "AttitudeSlew-v1", 8).as_dict()
 
 
 @pytest.mark.compiled

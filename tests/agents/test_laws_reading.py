@@ -12,7 +12,6 @@ from family import quick_make
 from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import RecurrentNetwork
 from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.observations import Both, More, Offset, TargetQuaternion, TargetRate, World
 
@@ -82,8 +81,5 @@ def test_a_policy_shows_itself_in_a_line_and_not_by_its_numbers():
     assert "env_id='AttitudeSlew-v1'" in shown
     assert shown.count("\n") == 0
     assert len(shown) < 300
-    head, inner = shipped.network, np.zeros((16, 4), np.float32)
-    cell = np.zeros((16, 7), np.float32), inner, np.zeros(16, np.float32)
-    assert repr(RecurrentNetwork((cell,), head)).startswith("RecurrentNetwork(sizes=(7, 4), head=")
     for env_id in ("AttitudeSlew-v1", "MomentumDumping-v0"):
         assert len(repr(controllers.make("pd", gym.make(env_id)))) < 800

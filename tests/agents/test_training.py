@@ -17,29 +17,16 @@ from safetensors.numpy import load_file
 
 import rbgym.agents
 from damaged_runs import InterruptAt
-from rbgym.agents.run_folder import RunFolder, replacing
+from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, presets, train
 
-SMALL_PPO = {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2}
-SMALL_OFF_POLICY = {
-    "n_envs": 4,
-    "n_timesteps": 400,
-    "learning_starts": 100,
-    "batch_size": 32,
-    "buffer_size": 1000,
-}
-SMALL_RECURRENT = {
-    "n_envs": 4,
-    "n_timesteps": 512,
-    "n_steps": 16,
-    "batch_size": 64,
-    "policy_kwargs": {"net_arch": [8], "lstm_hidden_size": 8},
-}
 SMALL = {
-    "recurrent_ppo": SMALL_RECURRENT,
-    "ppo": SMALL_PPO,
-    "sac": SMALL_OFF_POLICY,
-}
+    "recurrent_ppo": {"n_envs": 4, "n_timesteps": 512, "n_steps": 16, "batch_size": 64,
+                      "policy_kwargs": {"net_arch": [8], "lstm_hidden_size": 8}},
+    "ppo": {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2},
+    "sac": {"n_envs": 4, "n_timesteps": 400, "learning_starts": 100, "batch_size": 32,
+            "buffer_size": 1000},
+}  # fmt: skip
 
 
 def small_train(out, algo="ppo", normalize=False, **kwargs):
@@ -174,16 +161,6 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
         found("policy: MlpPolicy, n_timesteps: 64, n_steps: twelve")
 
 
-def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
-    file = tmp_path / "h.yml"
-    file.write_text("RigidTop-v0: {policy: MlpPolicy, n_steps: 16, batch_size: 16, n_epochs: 1}")
-    usual = {"progress": False, "evaluate_every": 0}
-    done = train(
-        "RigidTop-v0", "ppo", out=tmp_path / "a", hyperparameters=file, timesteps=20, **usual
-    )
-    assert done.results["timesteps"] == 32
-
-
 def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
     small_train(tmp_path, timesteps=1024, evaluate_every=512)
     longer = small_train(tmp_path, timesteps=2048, evaluate_every=512)
@@ -205,21 +182,6 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     assert (tmp_path / "cut" / "vecnormalize.pkl").exists()
 
 
-def test_an_interrupted_write_keeps_the_old_file(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("old")
-
-    def write_half() -> None:
-        with replacing(file) as temporary:
-            temporary.write_text("half of the ne")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_half()
-    assert file.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -236,14 +198,12 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
         ({"changes": {"normalize": "{'norm_ob': True}"}}, "did you mean 'norm_obs'"),
         ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
         ({"evaluate_every": -1}, "evaluate_every must not be negative"),
-        ({"changes": {"policy": "CnnPolicy"}}, "hyperparameters of ppo are refused"),
         ({"changes": {"lr": 1e-3}}, "no 'lr', did you mean 'learning_rate'"),
         (
             {"changes": {"policy_kwargs": "dict(net_arch=[64, dict(pi=[8], vf=[8])])"}},
             r"net_arch must be a list of sizes or one dict of them, as dict\(pi=\[64",
         ),
         ({"timesteps": 0}, "timesteps must be a positive integer, got 0"),
-        ({"seed": -1}, "seed must be from 0 to"),
         ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),
     ],
 )

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from moviepy import VideoFileClip
 from PIL import Image
-from stable_baselines3.common.vec_env import VecVideoRecorder
 from typer.testing import CliRunner
 
 from rbgym.agents.cases import starts_of
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import episodes, videos
 from rbgym.agents.judge.videos import Timing
-from rbgym.agents.train.sb3.adapter import make_sb3_env
+
+pytestmark = pytest.mark.interpreted
 
 TWO = episodes.contenders(["pd", "idle"], "RigidTop-v0")
 
@@ -103,16 +103,3 @@ def test_what_a_film_needs_is_named_where_it_is_missing(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, [*command, "--video", str(tmp_path / "x.mp4")])
     assert done.exit_code == 2
     assert "pip install 'rbgym[render]'" in done.stderr
-
-
-def test_stable_baselines_records_the_lanes_of_a_native_env(tmp_path, capsys):
-    env = make_sb3_env("RigidTop-v0", 2, seed=0, render_mode="rgb_array")
-    recorder = VecVideoRecorder(env, str(tmp_path), lambda step: step == 0, video_length=3)
-    recorder.reset()
-    for _ in range(4):
-        recorder.step(np.zeros((2, 3)))
-    recorder.close()
-    (file,) = tmp_path.glob("*.mp4")
-    with VideoFileClip(str(file)) as clip:
-        assert clip.size == [320, 640]  # as Stable-Baselines3 tiles them
-        assert clip.fps == 50

@@ -52,13 +52,6 @@ def energy_change(window):
     return float(re.search(r"changes: energy ([\d.e+-]+)", window.status()).group(1))
 
 
-def stands_still(window):
-    """Whether the simulated time stays what it is for a second."""
-    time = window.time()
-    window.page.wait_for_timeout(1000)
-    return window.time() == time
-
-
 def test_the_page_loads_and_its_bodies_move(window):
     first, time = window.picture(), window.time()
     window.wait(lambda: window.time() > time + 0.5)

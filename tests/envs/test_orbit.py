@@ -33,13 +33,8 @@ FREELY = {"max_episode_steps": -1}
 
 def start(orbit):
     """Position [m] and velocity [m/s] at the perigee, world axes, by the textbook's elements."""
-    a = (EARTH_RADIUS + orbit.altitude) / (1 - orbit.eccentricity)
-    rp, e, i, w = (
-        EARTH_RADIUS + orbit.altitude,
-        orbit.eccentricity,
-        orbit.inclination,
-        orbit.perigee,
-    )
+    rp, e = EARTH_RADIUS + orbit.altitude, orbit.eccentricity
+    a, i, w = rp / (1 - e), orbit.inclination, orbit.perigee
     out = np.array([np.cos(w), np.sin(w) * np.cos(i), np.sin(w) * np.sin(i)])
     on = np.array([-np.sin(w), np.cos(w) * np.cos(i), np.cos(w) * np.sin(i)])
     return rp * out, math.sqrt(EARTH_GRAVITY * (1 + e) / (1 - e) / a) * on

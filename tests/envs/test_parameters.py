@@ -109,14 +109,6 @@ def test_a_flight_with_given_numbers_is_that_of_an_env_made_with_them(env_id, va
     assert moved(env) != moved(other)
 
 
-@pytest.mark.compiled
-def test_machine_code_flies_with_given_numbers_as_with_those_of_another_env():
-    env = many(SLEW, 11, randomization={"inertia": 0.2, "torque": 0.1})
-    other = many(SLEW, 11, body={"inertia": BODY.tolist()})
-    assert moved(env, {"parameters": {"inertia": BODY, "torque": np.ones(11)}}) == moved(other)
-    assert moved(env) != moved(other)
-
-
 def test_gravity_and_delay_are_those_of_envs_made_with_them():
     state = {"state": {"quaternion": (0.8, 0.6, 0, 0), "angular_velocity": (0, 0.1, 1.0)}}
     how = {"torque_limit": 0.1, "termination": "none"}

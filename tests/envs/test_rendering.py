@@ -8,7 +8,6 @@ import pytest
 
 import rbgym
 from family import SLEW, at, make
-from rbgym.envs.actuators import Torque
 from rbgym.envs.rendering import scene_of, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
 from rbgym.envs.rendering.instant import Trail
@@ -218,23 +217,6 @@ def test_the_axis_meets_the_wall_where_its_torque_changes_sign():
     slope = rbgym.potentials.SoftWall("repulsive").slope(wall.position[2] / length)
     assert abs(slope) < 1e-12
     assert (scene.body.vertices[:, 2] > wall.position[2]).all()
-
-
-class Lamp(Torque):
-    """An actuator that says itself how it is drawn."""
-
-    def sketch(self, instant):
-        yield f"lamp at {instant.time:g} s"
-        yield instant.vector("light", np.array([0.0, 0.0, 2.0]), "lm", 4.0)
-
-
-def test_a_class_with_a_method_sketch_is_drawn_by_it():
-    env = make(SLEW, actuator=Lamp())
-    at(env, QUARTER_ABOUT_Y)
-    scene = scene_of(env)
-    assert scene.caption.notes == ("lamp at 0 s",)
-    assert np.allclose(scene.vectors[-1].value, (2.0, 0.0, 0.0))
-    assert scene.arrows[-1].name == "light"
 
 
 def test_a_trail_begins_anew_with_the_episode_and_takes_an_instant_once():

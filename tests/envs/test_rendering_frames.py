@@ -7,12 +7,10 @@ import pickle
 import subprocess
 import sys
 
-import gymnasium as gym
 import numpy as np
 import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled, ResetNeeded
-from gymnasium.wrappers import HumanRendering, RecordVideo
 
 from family import IDS, SLEW, at, make, many
 from rbgym.envs.rendering import colors, scene_of
@@ -200,19 +198,3 @@ def test_the_frame_rate_is_that_of_the_control_period_within_what_can_be_watched
     assert make("RigidTop-v0", dt=0.04).metadata["render_fps"] == 25
     assert make("SteadyPrecession-v0").metadata["render_fps"] == 60
     assert many("MagneticDetumble-v1", n=2).metadata["render_fps"] == 10
-
-
-def test_gymnasium_records_and_shows_episodes(tmp_path):
-    env = RecordVideo(
-        gym.make("RigidTop-v0", render_mode="rgb_array", max_episode_steps=3),
-        str(tmp_path / "videos"), episode_trigger=lambda episode: True,
-    )  # fmt: skip
-    env.reset(seed=5)
-    while not env.step(env.action_space.sample())[3]:
-        pass
-    env.close()
-    (file,) = (tmp_path / "videos").glob("*.mp4")
-    assert file.stat().st_size > 2000
-    window = HumanRendering(gym.make("RigidTop-v0", render_mode="rgb_array"))
-    window.reset(seed=5)
-    window.close()

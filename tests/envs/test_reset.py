@@ -44,7 +44,6 @@ def test_seeds_may_be_any_sequence_of_integers_but_text():
     [
         (ID, {"quaternion": (2, 0, 0, 0)}, "unit length"),
         ("AttitudeSlew-v1", {"target_quaternion": (2, 0, 0, 0)}, "target_quaternion.*unit length"),
-        ("AttitudeSlew-v1", {"target_quaternion": (1, 0, 0)}, "target_quaternion.* of shape"),
         ("AttitudeSlew-v1", {"target_quaternion": (np.nan, 0, 0, 1)}, "target_quaternion.*finite"),
         ("ScalableSpin-v0", {"scale": 1e-160}, r"scale.*within \[0.1, 10\]"),
         ("ScalableSpin-v0", {"scale_rate": 1e308}, "scale_rate.*within"),
@@ -54,8 +53,6 @@ def test_seeds_may_be_any_sequence_of_integers_but_text():
         ("MagneticDetumble-v1", {"orbit_phase": 1j}, "orbit_phase.*must be numbers"),
         ("SoftWall-v0", {"scale": 1.0}, "must have the keys"),
         ("ReactionWheelSlew-v1", {"wheel_momentum": (0, 0, 0, 0.1)}, "within"),
-        ("ReactionWheelSlew-v1", {"wheel_momentum": (0, 0, 0)}, "shape"),
-        ("ReactionWheelSlew-v1", {"wheel_momentum": "x"}, "numbers"),
     ],
 )
 def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, message):

@@ -273,7 +273,6 @@ def test_what_no_episode_has_the_time_for_is_told():
 
 @refused(
     (SLEW, {"rate_limit": 0.11}, "rate_limit must be at least 0.113184 rad/s"),
-    ("IntermediateAxis-v0", {"rate_limit": 0.1}, "rate_limit must be at least"),
     ("SteadyPrecession-v0", {"rate_limit": 5}, "rate_limit must be at least"),
     (SLEW, {"success": {"seconds": 10**400}}, r"success\['seconds'\] must be in"),
     (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "angle": 7.0}}, r"success\['angle'\]"),
@@ -285,16 +284,13 @@ def test_what_no_episode_has_the_time_for_is_told():
     (SLEW, {"satellite": {"body": BODY, "coils": {}}}, "satellite must have wheels or torque"),
     (SLEW, {"satellite": {"body": BODY, "wheels": {"axes": np.eye(3)[[0, 0, 1]]}}}, "span all"),
     ("RigidTop-v0", {"satellite": "cubesat-6u"}, "satellite must be left out"),
-    ("TumblingCapture-v0", {"satellite": "astrobee"}, "satellite must be left out"),
     ("ReactionWheelSlew-v1", {"satellite": "astrobee"}, "must have the actuator of the task"),
     ("FreeFlyer-v0", {"satellite": "cubesat-6u"}, "the actuator of the task, Forces"),
     (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "force": 0.0}}, "Satellite.force must"),
     (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "sensor": {"gyros": {}}}},
      "did you mean 'gyro'"),
-    ("MagneticDetumble-v1", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
     (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
     (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 1.13184\]"),
-    (SLEW, {"success": {"seconds": math.inf}}, r"success\['seconds'\] must be in"),
     ("Detumble-v1", {"success": {"angle": 0.1}}, "success must have keys out of"),
     (SLEW, {"initial": "larg angle"}, "did you mean 'large angle'"),
 )  # fmt: skip

@@ -15,14 +15,8 @@ from refusals import refused
 pytestmark = pytest.mark.interpreted
 
 GYRO = {"angle_walk": 1e-3, "rate_walk": 2e-3, "bias": 5e-3}
-TRACKER = {
-    "across_boresight": 1e-3,
-    "about_boresight": 1e-2,
-    "boresight": (1, 1, 0),
-    "period": 0.5,
-    "slew_rate": 0.2,
-}
-BOTH = {"gyro": GYRO, "star_tracker": TRACKER}
+TRACKER = {"across_boresight": 1e-3, "about_boresight": 1e-2, "boresight": (1, 1, 0),
+           "period": 0.5, "slew_rate": 0.2}  # fmt: skip
 STILL = [1.0, 0, 0, 0]
 
 

@@ -1,16 +1,12 @@
 """Neither threads nor processes change a bit, long after everything has been drawn at random."""
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-import rbgym
 from checks import same
 from fuzzing.digests import digest, elsewhere
 
@@ -50,23 +46,3 @@ def test_workers_of_an_asynchronous_vector_environment_give_the_bits_of_this_pro
     finally:
         with_processes.close()
         here.close()
-
-
-def test_the_number_of_threads_survives_a_pool_that_is_in_use():
-    kept = rbgym.get_num_threads()
-    digest(TOP, 2, threads=4)
-    assert rbgym.get_num_threads() == kept
-
-
-@pytest.mark.slow
-def test_the_process_that_compiles_has_the_bits_of_those_that_load_what_it_left(tmp_path):
-    tests = Path(__file__).parents[1]
-    code = f"import sys; sys.path.insert(0, {str(tests)!r})\n"
-    code += f"from fuzzing.digests import digest; print(digest({TOP!r}, 60))"
-    run = [sys.executable, "-c", code]
-    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    first, second = (
-        subprocess.run(run, env=kept, cwd=tmp_path, check=True, capture_output=True).stdout
-        for _ in range(2)
-    )
-    assert first == second
