@@ -67,6 +67,9 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
 
 def _row(one: Column) -> str:
     """The row of a quantity in the table."""
+    if len(set(np.ravel(one.low))) > 1:  # a quaternion
+        text = f"| {one.first} | w of the {_described(one)}; w >= 0 | [0, 1] |\n"
+        return text + f"| {one.first + 1}-{one.first + 3} | x, y, z of it | +-1 |"
     low, high = float(np.min(one.low)), float(np.max(one.high))
     bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
     last = f"-{one.first + one.size - 1}" if one.size > 1 else ""

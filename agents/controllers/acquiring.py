@@ -1,11 +1,11 @@
 """An attitude from nothing: of the Sun, the magnetic field and gyros."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.base import Plant, fresh
+from rbgym.agents.controllers.base import fresh, plant_of
 from rbgym.agents.controllers.filtering import Gyros
 from rbgym.agents.controllers.sun import sun_direction
 from rbgym.envs.parts.sensors import Failing, Instruments
@@ -70,11 +70,14 @@ class Acquiring:
     magnetometer, does not average out as noise does; it counts as a noise whose mean over 200 s is
     as large, so that the gyros carry the attitude through where Sun and field are nearly parallel.
 
+    env: single or vector. Raises ValueError where it shows too little.
+
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
     """
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, env: Any) -> None:
+        plant = plant_of(env)
         parts = plant.env.episodes.setup.parts
         sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
         columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
@@ -100,11 +103,6 @@ class Acquiring:
         least = float(np.finfo(np.float32).eps) ** 2  # of what is shown in float32
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
-
-    @classmethod
-    def for_env(cls, env: Any) -> Self:
-        """The filter for an env, single or vector; ValueError where it shows too little."""
-        return cls(Plant(env))
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
         """What is held to be true after observations (n, columns); before: after the last."""

@@ -57,6 +57,11 @@ class Supervisor(Controller):
     sure: float = math.radians(3.0)
 
     def __post_init__(self) -> None:
+        parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}
+        for name, kind in parts.items():
+            if not isinstance(getattr(self, name), kind):
+                given = getattr(self, name)
+                raise ValueError(f"{name} must be of the class {kind.__name__}, got {given!r}")
         self.refuse_gains("calm", "sure")
         columns = self.filter.columns
         self.usual = str(max(one.first + one.size for one in columns.values()))

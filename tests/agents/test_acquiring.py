@@ -49,7 +49,7 @@ def squares(env, fix):
 def drifting(env, steps):
     """What the filter holds to be true after each step of a free motion."""
     seen, _ = env.reset(seed=3)
-    filtering, fix = Acquiring.for_env(env), None
+    filtering, fix = Acquiring(env), None
     for step in range(steps):
         if step:
             seen, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
@@ -83,7 +83,7 @@ def test_in_the_shadow_of_the_earth_the_field_and_the_gyros_hold_it_as_well_as_t
 def test_from_any_attitude_it_is_there_with_the_first_reading():
     env = many(1000, initial={"angle": np.pi, "least_rate": 0.05, "rate": 0.087})
     seen, _ = env.reset(seed=5)
-    fix = Acquiring.for_env(env).estimate(seen.astype(float), None, None)
+    fix = Acquiring(env).estimate(seen.astype(float), None, None)
     B, lit = seen[:, env.columns["magnetic_field"].place], np.any(fix.sun != 0, axis=1)
     apart = np.linalg.norm(np.cross(fix.sun, B), axis=1) > 0.3 * np.linalg.norm(B, axis=1)
     assert np.array_equal(fix.known, lit & apart)
@@ -127,7 +127,7 @@ def test_readings_that_do_not_fit_correct_nothing_and_after_ten_it_begins_anew()
     env = many(4, initial={"rate": 0.0, "least_rate": 0.0})
     *_, fix = drifting(env, 60)
     lane, row = int(np.argmax(fix.known)), env.reset(seed=3)[0].astype(float)
-    filtering = Acquiring.for_env(env)
+    filtering = Acquiring(env)
     row[:, env.columns["magnetic_field"].place] *= -1.0  # the magnetometer is mounted upside down
     held = fix.attitude[lane]
     for n in range(9):

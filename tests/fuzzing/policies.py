@@ -87,6 +87,11 @@ def _made():
                  sensor=Instruments(), rate_limit=2.0)  # fmt: skip
     yield target("rbgym.agents.controllers.Estimating.predict", estimating.predict,
                  observation=SEEN)  # fmt: skip
+    waking = created("DetumbleToPoint-v0")
+    whole = controllers.make("supervisor", waking)
+    yield target("rbgym.agents.controllers.Acquiring", controllers.Acquiring, env=waking)
+    yield target("rbgym.agents.controllers.Supervisor", controllers.Supervisor, calm=0.02, sure=0.1,
+                 filter=whole.filter, damping=whole.damping, pointing=whole.pointing)  # fmt: skip
     for name in controllers.for_env(slew):
         yield target(f"rbgym.agents.controllers.make({name!r}).predict",
                      partial(_actions, controllers.make(name, slew)), observation=SEEN,
