@@ -19,7 +19,7 @@ from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, resolved
-from rbgym.envs.parts import parameters
+from rbgym.envs.parts import disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
@@ -297,6 +297,15 @@ class _Described:
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before reading parameters")
         found = parameters.read(self._episodes)
+        return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
+
+    @property
+    def surroundings(self) -> dict[str, Any]:
+        """What is around on an orbit, world axes, of a vector env with a first axis of lanes:
+        position (3,) [m] from the Earth's centre, air_velocity (3,) [m/s] of the body through air,
+        air_density [kg/m^3], magnetic_field (3,) [T]; and, if there is a Sun, sun_direction (3,)
+        and is_lit. Copies. ValueError without an orbit."""
+        found = disturbances.surroundings(self._episodes.batch)
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 
     @property

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Supervisor(Controller):
     _: KW_ONLY
     calm: float = math.radians(1.0)
     sure: float = math.radians(3.0)
+    by_name: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}

@@ -22,15 +22,16 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import is_number, unit
-from rbgym.compiled.jit import inlined
+from rbgym.compiled.jit import compiled, inlined
 from rbgym.compiled.record import Record, constant
+from rbgym.engine.batch import Batch
 from rbgym.envs.arguments import in_range, keys, triple
-from rbgym.envs.orbit import EARTH_RADIUS, EARTH_RATE, Orbit
+from rbgym.envs.orbit import EARTH_RADIUS, EARTH_RATE, OnOrbit, Orbit
 from rbgym.envs.parts.uncertainty import Disturbance
 from rbgym.envs.random import LARGEST_NORMAL, normals
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, cross, dot, scale, times, to_body
-from rbgym.rows import put_vector, vector, view
+from rbgym.rows import LANES, index, put_vector, vector, view
 
 _BY_DISTURBANCES = 6  # first use of the noise's numbers
 SUNLIGHT = 1361.0 / 299792458.0  # Pa, at the mean distance of the Earth
@@ -275,3 +276,40 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
     found: Disturbance = Steady(constant) if any(constant) else Disturbance()
     found = Pushed(constant, noise) if any(noise) else found
     return _surrounded(given, found) if given.keys() & {*_SURROUNDINGS} else found, pull
+
+
+def surroundings(batch: Batch) -> dict[str, Array]:
+    """What is around each body, with the names and units of `env.unwrapped.surroundings`."""
+    orbit: Any = batch.physics.potential
+    if not isinstance(orbit, OnOrbit):
+        raise ValueError(f"env must have an orbit for its surroundings, its potential is {orbit!r}")
+    out = np.empty((batch.blocks * LANES, 14))
+    _look_around(batch.physics, batch.buffer, batch.block_rows, out)
+    found = {
+        "position": out[: batch.size, :3],
+        "air_velocity": out[: batch.size, 3:6],
+        "air_density": out[: batch.size, 6],
+        "magnetic_field": out[: batch.size, 7:10],
+    }
+    if orbit.row_count() > 2:
+        sun = {"sun_direction": out[: batch.size, 10:13], "is_lit": out[: batch.size, 13] > 0.0}
+        found |= sun
+    return {name: value.copy() for name, value in found.items()}
+
+
+@compiled
+def _look_around(physics, buffer, rows, out):
+    potential, size = physics.potential, index(rows) * LANES
+    for k in range(len(out)):
+        i = index(k // LANES) * size + index(k % LANES)
+        up, _ = potential.upwards(potential.place(physics, buffer, i, 0.0))
+        height, wind = potential.course(potential.place(physics, buffer, i, 0.0))
+        B = potential.field_ahead(physics, buffer, i, 0.0)
+        for n in range(3):
+            out[k, n], out[k, 3 + n] = (EARTH_RADIUS + height) * up[n], wind[n]
+            out[k, 7 + n] = B[n]
+        out[k, 6] = density(height)
+        if potential.row_count() > 2:
+            sun = potential.sunwards(physics, buffer, i)
+            out[k, 10], out[k, 11], out[k, 12] = sun
+            out[k, 13] = 1.0 if potential.is_lit(physics, buffer, i) else 0.0

@@ -156,3 +156,26 @@ def test_the_density_is_that_of_the_table():
 )  # fmt: skip
 def test_what_is_around_and_cannot_be_is_refused(disturbance, orbit):
     make(SLEW, disturbance=disturbance, orbit=orbit)
+
+
+@pytest.mark.parametrize("elements", [ROUND, OVAL])
+def test_what_is_around_is_where_the_elements_say_and_what_instruments_see(elements):
+    instruments = {"coarse_sun": {}, "magnetometer": {}, "ephemeris": {}}
+    env = make(SLEW, orbit=elements, sensor=instruments)
+    for q, phases in states(7, 8):
+        at(env, q, (0, 0, 0), **phases)
+        around, field = env.surroundings, env.columns["magnetic_field"]
+        r, v = newton(env.episodes.setup.orbit, phases["orbit_phase"])
+        np.testing.assert_allclose(around["position"], r, rtol=1e-9)
+        wind = v - np.cross([0, 0, EARTH_RATE], r)
+        np.testing.assert_allclose(around["air_velocity"], wind, rtol=1e-9, atol=1e-6)
+        assert around["air_density"] == density(np.linalg.norm(r) - EARTH_RADIUS)
+        toward = sun(math.tau * phases["season"], math.tau * phases["node"])
+        np.testing.assert_allclose(around["sun_direction"], toward, atol=1e-9)
+        along = r @ toward
+        assert around["is_lit"] == (along > 0 or r @ r - along**2 > EARTH_RADIUS**2)
+        seen, _ = at(env, q, (0, 0, 0), **phases)
+        B = to_matrix(q) @ (seen[field.place] * field.factor)
+        np.testing.assert_allclose(B, around["magnetic_field"], atol=1e-10)
+    with pytest.raises(ValueError, match="env must have an orbit for its surroundings"):
+        _ = make(SLEW).surroundings
