@@ -304,7 +304,9 @@ class _Described:
         """What is around on an orbit, world axes, of a vector env with a first axis of lanes:
         position (3,) [m] from the Earth's centre, air_velocity (3,) [m/s] of the body through air,
         air_density [kg/m^3], magnetic_field (3,) [T]; and, if there is a Sun, sun_direction (3,)
-        and is_lit. Copies. ValueError without an orbit."""
+        and is_lit. Copies. ValueError without an orbit, ResetNeeded before a reset."""
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded("call reset() before reading surroundings")
         found = disturbances.surroundings(self._episodes.batch)
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 

@@ -31,9 +31,9 @@ class Fix(NamedTuple):
 
     attitude: (n, 4), body to world. bias of the gyros: (n, 3) [rad/s]. covariance: (n, 6, 6), of
     the small turn about the body axes [rad] from the estimated attitude to the true one, and of the
-    true bias less the estimated. known: (n,), whether there is an attitude. doubt: (n,), for how
-    many control periods a reading has not fitted. rate: (n, 3) [rad/s]; sun: (n, 3), where it is
-    seen, zero in the dark, both body axes.
+    true bias less the estimated. known: (n,), whether there is an attitude; where there is none,
+    these three say nothing. doubt: (n,), for how many control periods a reading has not fitted.
+    rate: (n, 3) [rad/s]; sun: (n, 3), where it is seen, zero in the dark, both body axes.
     """
 
     attitude: Array
@@ -100,7 +100,7 @@ class Acquiring:
             self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
         self.fine, strongest = fine, columns["magnetic_field"].factor
         self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
-        least = float(np.finfo(np.float32).eps) ** 2  # of what is shown in float32
+        least = 1e-10  # that float32 can hold beside half a radian, squared
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
 
@@ -158,20 +158,20 @@ def corrected(
     """Attitude, bias and covariance after directions v, body axes, of what is along r in the world,
     in the lanes where they are seen; and which of them are strays, (n,)."""
     p = rotate_inverse(q, r)
-    H = np.zeros((len(q), 3, 6))
-    x, y, z = p.T
-    H[:, 0, 1], H[:, 0, 2], H[:, 1, 2] = -z, y, -x
-    H[:, 1, 0], H[:, 2, 0], H[:, 2, 1] = z, -y, x
-    R, innovation = variance * np.eye(3), (v - p)[:, :, None]
-    S = H @ P @ np.swapaxes(H, 1, 2) + R
-    K = np.swapaxes(np.linalg.solve(S, H @ P), 1, 2)
-    size = (np.swapaxes(innovation, 1, 2) @ np.linalg.solve(S, innovation))[:, 0, 0]
+    x, left, size = np.zeros((len(q), 6)), P, np.zeros(len(q))
+    for axis in range(3):  # one number after the other, so that nothing is inverted
+        h = np.hstack([np.cross(np.eye(3)[axis], p), np.zeros_like(p)])
+        Ph = np.einsum("nij,nj->ni", left, h)
+        of_reading = np.sum(h * Ph, axis=1) + variance
+        off = v[:, axis] - p[:, axis] - np.sum(h * x, axis=1)
+        k, size = Ph / of_reading[:, None], size + off * off / of_reading
+        x = x + k * off[:, None]
+        F = np.eye(6) - k[:, :, None] * h[:, None, :]
+        left = F @ left @ np.swapaxes(F, 1, 2) + variance * k[:, :, None] * k[:, None, :]
     fits = seen & (size <= STRAY)
-    K = np.where(fits[:, None, None], K, 0.0)
-    change, F = (K @ innovation)[:, :, 0], np.eye(6) - K @ H
-    P = F @ P @ np.swapaxes(F, 1, 2) + K @ R @ np.swapaxes(K, 1, 2)
-    q = np.where(fits[:, None], normalized(multiply(q, from_rotation_vector(change[:, :3]))), q)
-    return q, b + change[:, 3:], P, seen & ~fits
+    x = np.where(fits[:, None], x, 0.0)
+    q = np.where(fits[:, None], normalized(multiply(q, from_rotation_vector(x[:, :3]))), q)
+    return q, b + x[:, 3:], np.where(fits[:, None, None], left, P), seen & ~fits
 
 
 def _unit(a: Array) -> Array:

@@ -58,8 +58,13 @@ class _FieldDamping(Controller):
                 f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
             )
         gain = damping_rate(plant.coils) * float(plant.body.moments.min())
-        before = plant.columns["magnetic_field"].first
-        return {**super().arguments(plant), "gain": gain, "width": before}
+        shown = plant.columns.get("magnetic_field")
+        if shown is None:
+            raise ValueError(
+                "env must show the magnetic field by name for this controller, got "
+                f"{[*plant.columns]}"
+            )
+        return {**super().arguments(plant), "gain": gain, "width": shown.first}
 
     def seen(self, rows: Array) -> Array:
         """The field (n, 3) [T] that observations show."""

@@ -12,13 +12,15 @@ from rbgym.envs.parts.goals import TowardsSun
 from rbgym.quaternion import Array
 
 _LIT, _DARK = 0.1, 0.5  # parts of a cell's largest current
-_SLIGHT = 1e-6  # of the normals' squares, so that they need not span all directions
+_SLIGHT = 1e-6  # of the normals' squares, so that there is a solution
+_INDEPENDENT, _GRAZING = 1e-2, 1e-6  # least determinant of the squares; cosine
 _PASSES = 3
 OPPOSITE, NUDGE = 0.999, 0.1  # cosine, and sine of an angle, beyond noise
 
 
 def sun_direction(currents: Array, normals: ArrayLike) -> Array:
-    """Unit vectors to the Sun in body axes, (n, 3), zero in the dark.
+    """Unit vectors to the Sun in body axes, (n, 3), zero in the dark, and where the cells that
+    face it are fewer than three, or nearly in one plane.
 
     currents: (n, k), of each cell the cosine of its angle to the Sun, as a part of the largest.
     normals: (k, 3), unit vectors. s is the least-squares solution of N s = c over the cells that
@@ -30,9 +32,10 @@ def sun_direction(currents: Array, normals: ArrayLike) -> Array:
     for _ in range(_PASSES):
         square = np.einsum("nk,ki,kj->nij", lit, normals, normals) + _SLIGHT * np.eye(3)
         s = np.linalg.solve(square, ((lit * currents) @ normals)[:, :, None])[:, :, 0]
-        lit = s @ normals.T >= 0.0
+        lit = s @ normals.T > -_GRAZING
     size = np.linalg.norm(s, axis=1, keepdims=True)
-    return np.where(size > _DARK, s / np.maximum(size, _DARK), 0.0)
+    seen = (size > _DARK) & (np.linalg.det(square)[:, None] > _INDEPENDENT)
+    return np.where(seen, s / np.maximum(size, _DARK), 0.0)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from rbgym.agents.controllers.acquiring import Acquiring, Fix
 from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_rate
 from rbgym.agents.controllers.attitude import QuaternionFeedback
 from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of
-from rbgym.arguments import positive
+from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
@@ -46,7 +46,8 @@ class Supervisor(Controller):
     env shows them that knows the attitude: quaternion relative to the target, rates, momenta of the
     wheels, field.
 
-    Gains: calm, by default 1 degree/s; sure, by default 3 degrees.
+    Gains: calm, by default 1 degree/s, at least 2.5 times the orbit's rate; sure, by default 3
+    degrees.
     """
 
     filter: Acquiring
@@ -56,6 +57,7 @@ class Supervisor(Controller):
     calm: float = math.radians(1.0)
     sure: float = math.radians(3.0)
     by_name: ClassVar[bool] = True
+    holds = BDot.holds
 
     def __post_init__(self) -> None:
         parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}
@@ -80,7 +82,9 @@ class Supervisor(Controller):
                 "env must have wheels with coils, and show the target's attitude, for a "
                 f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
             )
-        calm = positive("calm", gains.get("calm", cls.calm))
+        # The field turns twice in an orbit, and B-dot ends with about the rate at which it does.
+        slowest = 2.5 * coils.around.rate
+        calm = in_range("calm", gains.get("calm", cls.calm), slowest, plant.env.rate_limit)
         law: Law = QuaternionFeedback.for_env(plant, slew_rate=_SLEWING * calm)
         law.width = 7
         shared = Allocated(law, plant.wheels, plant.strength, first=7, out=plant.out)

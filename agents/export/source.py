@@ -127,7 +127,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
             state = {"quaternion": q, "angular_velocity": np.zeros(3)}
             observation, _ = env.reset(options={"state": state})
     spread = np.linspace(0, len(seen) - 1, VECTORS).astype(int)
-    picked = spread if memory is None else range(VECTORS)
+    picked = spread if memory is None else range(min(VECTORS, len(seen)))
     chosen = np.array(seen)[picked]
     answers, memory = [], None
     for one in chosen:

@@ -158,8 +158,9 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
             )
         return network, (seen, done)
     if "rates" in chosen:
-        first, variance = FORMS[form].width(), np.ones(seen.shape[0])
-        variance[first : first + 3] = rates**-2.0
+        variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")
+        if shown:
+            variance[shown.place] = rates**-2.0
         normalizer = Normalizer(np.zeros(len(variance)), variance)
     else:
         normalizer = normalizer_for(env)

@@ -24,7 +24,7 @@ _SEEING = Instruments(
     angle_walk=4.4e-5, bias=4.8e-6, cell_noise=0.01, cell_bias=0.01, normals=_SIDES
 )
 _FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100 nT
-# Gyros of 0.3 degrees/sqrt(h) whose bias is up to 3 degrees/min, and what an attitude follows from.
+# Gyros of 0.3 degrees/sqrt(h) whose bias is 3 degrees/min, and what an attitude follows from.
 _DRIFTING = Instruments(
     angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
     field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * _THREE.coils.field),
@@ -126,8 +126,8 @@ class DetumbleToPointEnv(AttitudeEnv):
     see the Sun until the Earth hides it, and a magnetometer the field; where Sun and field are in
     the world a clock and models on board know. From these the attitude follows, see
     `rbgym.agents.controllers.Acquiring`. Gravity gradient, air, light and a dipole that the
-    satellite has of its own push it. A control period of dt = 1 s is 6 steps of the integrator,
-    `quat_em:4`.
+    satellite has of its own push it, but in "easy" episodes. A control period of dt = 1 s is 6
+    steps of the integrator, `quat_em:4`.
     """
 
     task = replace(

@@ -221,3 +221,11 @@ def test_a_module_of_the_agents_is_imported_when_it_is_first_used():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     for name in ("controler", "__wrapped__", "controllers.pd"):
         assert not hasattr(rbgym.agents, name)
+
+
+@pytest.mark.interpreted
+def test_a_law_of_the_field_refuses_an_env_that_shows_it_by_no_name():
+    env = gym.make("MagneticDetumble-v1", observation=lambda state: state["angular_velocity"])
+    assert controllers.for_env(env) == ["idle"]
+    with pytest.raises(ValueError, match="env must show the magnetic field by name"):
+        controllers.make("b_dot", env)

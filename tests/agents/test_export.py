@@ -41,7 +41,9 @@ LAWS["SunAcquisition-v0"] = ("sun_pointing",)
 LAWS["DetumbleToPoint-v0"] = ("supervisor",)
 LAWS["MagneticDetumble-v1"] = ("pd", "b_dot", "magnetic_rate")
 LAWS["MomentumDumping-v0"] = ("pd", "pid", "bang_bang")
+_NO_NOISE = {"gyro": {}, "sun_sensor": {}, "magnetometer": {}, "ephemeris": {}}
 OTHERS = [  # env, its arguments, law, its gains
+    ("DetumbleToPoint-v0", {"sensor": _NO_NOISE}, "supervisor", {}),
     (SLEW, {}, "quaternion_feedback", {"gyroscopic": False, "slew_rate": 0.02}),
     ("ReactionWheelSlew-v1", {}, "pd", {"out": 1}),
     ("MagneticDetumble-v1", {}, "b_dot", {"bang_bang": True}),
@@ -191,6 +193,28 @@ def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
         ends.append((seen, total, info["is_success"], info["attitude_error"]))
     np.testing.assert_allclose(ends[1][0], ends[0][0], rtol=0, atol=1e-5)
     np.testing.assert_allclose(ends[1][1:], ends[0][1:], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.compiled
+def test_a_supervisor_in_c_points_though_a_fifth_of_what_it_is_given_is_no_number(tmp_path):
+    env, rng = gym.make("DetumbleToPoint-v0", difficulty="easy"), np.random.default_rng(0)
+    export_c(tmp_path, controllers.make("supervisor", env), env)
+    flags = ("-std=c99", "-shared", "-fPIC", "-o", tmp_path / "law.so", "-lm")
+    subprocess.run(["gcc", tmp_path / "policy.c", *flags], check=True)
+    code, (width,) = ctypes.CDLL(str(tmp_path / "law.so")), env.observation_space.shape
+    memory, command = (ctypes.c_float * 64)(), (ctypes.c_float * 6)()
+    code.rbgym_begin(memory)
+    seen, _ = env.reset(seed=0)
+    for _ in range(900):
+        bad = rng.random() < 0.2
+        if bad:
+            seen[rng.integers(width)] = rng.choice([np.nan, np.inf, -np.inf])
+        code.rbgym_act(memory, (ctypes.c_float * width)(*seen.tolist()), command)
+        action = np.array(command, np.float32)
+        assert np.isfinite(action).all()
+        assert not (bad and action.any())
+        seen, _, _, _, info = env.step(action)
+    assert info["is_success"]
 
 
 @pytest.mark.compiled

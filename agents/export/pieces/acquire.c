@@ -97,47 +97,40 @@ static void turn_on(rbgym_memory *memory, const real a[3])
         memory->attitude[i] = then[i] / size;
 }
 
-/* Attitude and bias after a direction v, body axes, of what is along r in the world; whether it is
-   a stray reading. */
+/* Attitude and bias after a direction v, body axes, of what is along r in the world, one number
+   after the other; whether it is a stray reading. */
 static int correct(rbgym_memory *memory, const real v[3], const real r[3], real variance)
 {
-    real p[3], y[3], H[3][3], HP[3][6], S[3][3], T[3][3], K[6][3], F[6][6], x[6], then[4], size = 0;
-    real *P = memory->covariance;
-    int i, j, k;
+    real p[3], P[36], F[6][6], k[6], x[6] = {0, 0, 0, 0, 0, 0}, then[4], size = 0, of_reading, off;
+    int i, j, axis;
     rotate(memory->attitude, -1, r, p);
-    for (j = 0; j < 3; j++) {
-        real e[3] = {0, 0, 0}, column[3] = {0, 0, 0};
-        e[j] = 1;
-        add_cross(p, e, column);
-        y[j] = v[j] - p[j];
-        for (i = 0; i < 3; i++)
-            H[i][j] = column[i];
+    for (i = 0; i < 36; i++)
+        P[i] = memory->covariance[i];
+    for (axis = 0; axis < 3; axis++) {
+        real e[3] = {0, 0, 0}, h[3] = {0, 0, 0};
+        e[axis] = 1;
+        add_cross(e, p, h);
+        of_reading = variance;
+        off = v[axis] - p[axis] - dot(h, x);
+        for (i = 0; i < 6; i++)
+            k[i] = dot(P + 6 * i, h);
+        of_reading += dot(h, k);
+        size += off * off / of_reading;
+        for (i = 0; i < 6; i++) {
+            k[i] /= of_reading;
+            x[i] += k[i] * off;
+            for (j = 0; j < 6; j++)
+                F[i][j] = (i == j ? 1 : 0) - (j < 3 ? k[i] * h[j] : 0);
+        }
+        carry(F, P);
+        for (i = 0; i < 6; i++)
+            for (j = 0; j < 6; j++)
+                P[6 * i + j] += variance * k[i] * k[j];
     }
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 6; j++)
-            for (HP[i][j] = 0, k = 0; k < 3; k++)
-                HP[i][j] += H[i][k] * P[6 * k + j];
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            S[i][j] = dot(HP[i], H[j]) + (i == j ? variance : 0);
-    invert(S, T);
-    for (i = 0; i < 3; i++)
-        size += y[i] * dot(T[i], y);
     if (!(size <= STRAY))
         return 1;
-    for (i = 0; i < 6; i++) {
-        for (j = 0; j < 3; j++)
-            for (K[i][j] = 0, k = 0; k < 3; k++)
-                K[i][j] += HP[k][i] * T[k][j];
-        x[i] = dot(K[i], y);
-        for (j = 0; j < 6; j++)
-            for (F[i][j] = i == j, k = 0; j < 3 && k < 3; k++)
-                F[i][j] -= K[i][k] * H[k][j];
-    }
-    carry(F, P);
-    for (i = 0; i < 6; i++)
-        for (j = 0; j < 6; j++)
-            P[6 * i + j] += variance * dot(K[i], K[j]);
+    for (i = 0; i < 36; i++)
+        memory->covariance[i] = P[i];
     ahead(memory->attitude, x, 1, then);
     size = SQRT(then[0] * then[0] + dot(then + 1, then + 1));
     for (i = 0; i < 4; i++)
@@ -181,6 +174,25 @@ static int acquire(rbgym_memory *memory, const real *observation, real omega[3],
         memory->known[0] = memory->doubt[0] < DOUBTS;
     }
     for (i = 0; i < 3; i++)
-        omega[i] = observation[MEASURED + i] * RATE_LIMIT - memory->bias[i];
+        omega[i] = memory->rate[i] = observation[MEASURED + i] * RATE_LIMIT - memory->bias[i];
     return lit;
+}
+
+/* A control period without a sample: attitude, covariance and the field that was seen go on with the
+   last rate. Whether they are worth keeping. */
+static int miss(rbgym_memory *memory)
+{
+    const real one[4] = {1, 0, 0, 0};
+    real a[3], turn[4], field[3];
+    int i;
+    memory->doubt[0] += 1;
+    for (i = 0; i < 3; i++)
+        a[i] = memory->rate[i] * DT;
+    if (memory->known[0] > 0)
+        turn_on(memory, a);
+    ahead(one, a, 1, turn);
+    rotate(turn, -1, memory->field, field);
+    for (i = 0; i < 3; i++)
+        memory->field[i] = field[i];
+    return memory->doubt[0] < DOUBTS;
 }

@@ -4,7 +4,7 @@ void rbgym_begin(rbgym_memory *memory)
 }
 
 /* Of what is no finite number comes no command: zeros, and no memory. What finds attitudes keeps
-   its own, though, until as many samples in a row were bad as it takes to doubt one. */
+   its own going, though, until as many samples in a row were bad as it takes to doubt one. */
 void rbgym_act(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     int i, finite = 1, kept = 0;
@@ -13,10 +13,8 @@ void rbgym_act(rbgym_memory *memory, const real observation[OBSERVATIONS], real 
     if (finite)
         answer(memory, observation, action);
 #ifdef DOUBTS
-    else if (memory->begun && memory->doubt[0] + 1 < DOUBTS) {
-        memory->doubt[0] += 1;
-        kept = 1;
-    }
+    else if (memory->begun)
+        kept = miss(memory);
 #endif
     for (i = 0; finite && i < ACTIONS; i++)
         finite = isfinite(action[i]) != 0;

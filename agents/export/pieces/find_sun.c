@@ -1,5 +1,6 @@
-/* The inverse of a symmetric matrix. */
-static void invert(real A[3][3], real inverse[3][3])
+#ifdef CELLS
+/* The inverse of a symmetric matrix, and its determinant. */
+static real invert(real A[3][3], real inverse[3][3])
 {
     real determinant = 0;
     int i, j;
@@ -12,13 +13,15 @@ static void invert(real A[3][3], real inverse[3][3])
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++)
             inverse[i][j] /= determinant;
+    return determinant;
 }
+#endif
 
-/* The unit vector to the Sun, body axes, and whether it is seen; see sun_direction. */
+/* The unit vector to the Sun, body axes, and whether it is seen by three cells; see sun_direction. */
 static int find_sun(const real *observation, real sun[3])
 {
-    real size;
-    int i;
+    real size, independent = 1;
+    int i, seen;
 #ifdef CELLS
     real square[3][3], inverse[3][3], sum[3], c;
     int lit[CELLS], j, k, pass;
@@ -36,18 +39,19 @@ static int find_sun(const real *observation, real sun[3])
                     square[i][j] += NORMALS[k][i] * NORMALS[k][j];
             }
         }
-        invert(square, inverse);
+        independent = invert(square, inverse);
         for (i = 0; i < 3; i++)
             sun[i] = dot(inverse[i], sum);
         for (k = 0; k < CELLS; k++)
-            lit[k] = dot(sun, NORMALS[k]) >= 0;
+            lit[k] = dot(sun, NORMALS[k]) > -(real)1e-6;
     }
 #else
     for (i = 0; i < 3; i++)
         sun[i] = observation[SUN + i];
 #endif
     size = SQRT(dot(sun, sun));
+    seen = size > (real)0.5 && independent > (real)1e-2;
     for (i = 0; i < 3; i++)
-        sun[i] = size > (real)0.5 ? sun[i] / size : 0;
-    return size > (real)0.5;
+        sun[i] = seen ? sun[i] / size : 0;
+    return seen;
 }
