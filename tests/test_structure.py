@@ -137,6 +137,7 @@ KNOW_HARDWARE = (
     "rbgym.envs.tasks.*",
     "rbgym.agents.controllers.actuators",
     "rbgym.agents.controllers.filtering",
+    "rbgym.agents.controllers.acquiring",
     "rbgym.envs.derivatives",
 )
 

@@ -48,6 +48,9 @@ class Supervisor(Controller):
 
     Gains: calm, by default 1 degree/s, at least 2.5 times the orbit's rate; sure, by default 3
     degrees.
+
+    Source: Larson & Wertz (1999), Space Mission Analysis and Design, chapter 11, for modes of
+    attitude control; what leads from one to the next is ours.
     """
 
     filter: Acquiring

@@ -233,7 +233,7 @@ def _of_network(network: Network) -> dict[str, Any]:
 
 def _of_law(law: Any) -> dict[str, Any]:
     if isinstance(law, controllers.BDot | controllers.MagneticRate):
-        return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7}
+        return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7, "rates": 4}
     numbers = {
         "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
         "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
