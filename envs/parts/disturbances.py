@@ -278,22 +278,22 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
     return _surrounded(given, found) if given.keys() & {*_SURROUNDINGS} else found, pull
 
 
-def surroundings(batch: Batch) -> dict[str, Array]:
+def surroundings(batch: Batch) -> dict[str, Any]:
     """What is around each body, with the names and units of `env.unwrapped.surroundings`."""
     orbit: Any = batch.physics.potential
     if not isinstance(orbit, OnOrbit):
         raise ValueError(f"env must have an orbit for its surroundings, its potential is {orbit!r}")
     out = np.empty((batch.blocks * LANES, 14))
     _look_around(batch.physics, batch.buffer, batch.block_rows, out)
-    found = {
+    found: dict[str, Any] = {
         "position": out[: batch.size, :3],
         "air_velocity": out[: batch.size, 3:6],
         "air_density": out[: batch.size, 6],
         "magnetic_field": out[: batch.size, 7:10],
     }
     if orbit.row_count() > 2:
-        sun = {"sun_direction": out[: batch.size, 10:13], "is_lit": out[: batch.size, 13] > 0.0}
-        found |= sun
+        found["sun_direction"] = out[: batch.size, 10:13]
+        found["is_lit"] = out[: batch.size, 13] > 0.0
     return {name: value.copy() for name, value in found.items()}
 
 
