@@ -71,10 +71,8 @@ class Supervisor(Controller):
         self.refuse_gains("calm", "sure")
         columns = self.filter.columns
         self.usual = str(max(one.first + one.size for one in columns.values()))
-        self.target, self.shown = (
-            columns["target_quaternion"].place,
-            columns["wheel_momentum"].first,
-        )
+        self.target = columns["target_quaternion"].place
+        self.shown = columns["wheel_momentum"].first
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:
@@ -103,6 +101,8 @@ class Supervisor(Controller):
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands of wheels and coils (n, channels), and a `Watch`."""
         n = len(rows)
+        if state is not None and not (isinstance(state, Watch) and len(state.mode) == n):
+            raise ValueError(f"state must be a Watch of {n} lanes, or None, got {state!r}")
         fix = self.filter.estimate(rows, state.fix if state else None, episode_start)
         begins = fresh(n, state, episode_start)
         mode = np.where(begins, DETUMBLE, state.mode if state else DETUMBLE)
