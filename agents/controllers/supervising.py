@@ -102,7 +102,8 @@ class Supervisor(Controller):
         """Commands of wheels and coils (n, channels), and a `Watch`."""
         n = len(rows)
         if state is not None and not (isinstance(state, Watch) and len(state.mode) == n):
-            raise ValueError(f"state must be a Watch of {n} lanes, or None, got {state!r}")
+            told = type(state).__name__
+            raise ValueError(f"state must be the memory of {n} lanes, or None, got {told}")
         fix = self.filter.estimate(rows, state.fix if state else None, episode_start)
         begins = fresh(n, state, episode_start)
         mode = np.where(begins, DETUMBLE, state.mode if state else DETUMBLE)
