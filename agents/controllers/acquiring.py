@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import fresh, plant_of
-from rbgym.agents.controllers.filtering import Gyros
+from rbgym.agents.controllers.filtering import Gyros, instruments_of
 from rbgym.agents.controllers.sun import sun_direction
-from rbgym.envs.parts.sensors import Failing, Instruments
+from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import (
     Array,
     from_matrix,
@@ -78,8 +78,7 @@ class Acquiring:
 
     def __init__(self, env: Any) -> None:
         plant = plant_of(env)
-        parts = plant.env.episodes.setup.parts
-        sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
+        sensor = instruments_of(plant.env)
         columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
         suns = {"sun_direction", "coarse_sun"} & {*columns}
         if missing or not suns or not isinstance(sensor, Instruments):

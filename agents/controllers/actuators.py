@@ -21,6 +21,11 @@ def damping_rate(coils: MagneticCoils) -> float:
     return float(2.0 * orbit.rate * (1.0 + np.sin(orbit.inclination)))
 
 
+def damping_gain(coils: MagneticCoils, body: RigidBody) -> float:
+    """`damping_rate` times the smallest moment [kg m^2/s]."""
+    return damping_rate(coils) * float(body.moments.min())
+
+
 def _square(field: Array) -> Array:
     """|B|^2 (n, 1), above zero."""
     return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
@@ -57,7 +62,7 @@ class _FieldDamping(Controller):
             raise ValueError(
                 f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
             )
-        gain = damping_rate(plant.coils) * float(plant.body.moments.min())
+        gain = damping_gain(plant.coils, plant.body)
         shown = plant.columns.get("magnetic_field")
         if shown is None:
             raise ValueError(

@@ -50,6 +50,12 @@ class Belief(NamedTuple):
     past: tuple["Belief", ...] = ()
 
 
+def instruments_of(env: Any) -> Any:
+    """The sensor of a bare env, also where it may fail."""
+    sensor = env.episodes.setup.parts.sensor
+    return sensor.sensor if isinstance(sensor, Failing) else sensor
+
+
 class Gyros:
     """What gyros leave unknown of an attitude that is turned on by their rates: the densities of
     their noise are those of the instruments."""
@@ -145,8 +151,7 @@ class Estimating:
                 f"{parts.observation.more!r}"
             )
         law = make(policy, env) if isinstance(policy, str) else policy
-        sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
-        return cls(law, sensor, rate_limit=base.rate_limit, moving=moving)
+        return cls(law, instruments_of(base), rate_limit=base.rate_limit, moving=moving)
 
     def predict(
         self,

@@ -38,6 +38,18 @@ def sun_direction(currents: Array, normals: ArrayLike) -> Array:
     return np.where(seen, s / np.maximum(size, _DARK), 0.0)
 
 
+def off_sun(sun: Array) -> Array:
+    """The attitude (n, 4) relative to that in which the body z axis, turned by the shortest way,
+    points to the Sun, (n, 3), body axes; in the dark none is wanted other than it is."""
+    x, y, z = sun.T
+    dark, opposite = ~np.any(sun != 0.0, axis=1), z < -1.0 + 1e-6
+    w = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))
+    half = 0.5 / np.maximum(w, 1e-3)
+    q = np.stack([w, y * half, -x * half, np.zeros_like(w)], axis=1)
+    q = np.where(opposite[:, None], [0.0, 1.0, 0.0, 0.0], q)
+    return np.where(dark[:, None], [1.0, 0.0, 0.0, 0.0], q)
+
+
 @dataclass(eq=False)
 class SunPointing(BodyLaw):
     """Turns the body's z axis to the Sun by gyros and coarse cells: no attitude is read.

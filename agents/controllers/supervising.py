@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from rbgym.agents.controllers.acquiring import Acquiring, Fix
-from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_rate
+from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_gain
 from rbgym.agents.controllers.attitude import QuaternionFeedback
 from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of
+from rbgym.agents.controllers.sun import off_sun
 from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
@@ -90,7 +91,7 @@ class Supervisor(Controller):
         law.width = 7
         shared = Allocated(law, plant.wheels, plant.strength, first=7, out=plant.out)
         field, dipole = plant.columns["magnetic_field"].factor, float(plant.unloads_by[0])
-        gain = damping_rate(coils) * float(plant.body.moments.min())
+        gain = damping_gain(coils, plant.body)
         damping = BDot(gain, dipole=dipole, field=field, width=shared.least, dt=plant.env.dt)
         pointing = Unloading(shared, coils, plant.unloads_by)
         return cls(Acquiring(plant), damping, pointing, **gains)
@@ -123,15 +124,3 @@ class Supervisor(Controller):
         still = np.zeros((n, pointed.shape[1] - 3))
         commands = np.where((mode == DETUMBLE)[:, None], np.hstack([still, damped]), pointed)
         return commands, Watch(fix, mode, damping, pointing)
-
-
-def off_sun(sun: Array) -> Array:
-    """The attitude (n, 4) relative to that in which the body z axis, turned by the shortest way,
-    points to the Sun, (n, 3), body axes; in the dark none is wanted other than it is."""
-    x, y, z = sun.T
-    dark, opposite = ~np.any(sun != 0.0, axis=1), z < -1.0 + 1e-6
-    w = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))
-    half = 0.5 / np.maximum(w, 1e-3)
-    q = np.stack([w, y * half, -x * half, np.zeros_like(w)], axis=1)
-    q = np.where(opposite[:, None], [0.0, 1.0, 0.0, 0.0], q)
-    return np.where(dark[:, None], [1.0, 0.0, 0.0, 0.0], q)

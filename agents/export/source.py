@@ -123,7 +123,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
         if modes and len(seen) in (5, 10):  # stopped, then with its panels to the Sun: other modes
             q = env.state["quaternion"]
             if len(seen) == 10:
-                q = multiply(q, conjugate(supervising.off_sun(memory.fix.sun))[0])
+                q = multiply(q, conjugate(sun.off_sun(memory.fix.sun))[0])
             state = {"quaternion": q, "angular_velocity": np.zeros(3)}
             observation, _ = env.reset(options={"state": state})
     spread = np.linspace(0, len(seen) - 1, VECTORS).astype(int)

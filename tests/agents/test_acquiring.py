@@ -7,7 +7,8 @@ from scipy.spatial.transform import Rotation
 
 from rbgym.agents import controllers
 from rbgym.agents.controllers.acquiring import Acquiring, corrected, triad
-from rbgym.agents.controllers.supervising import DETUMBLE, FIND_SUN, POINT, off_sun
+from rbgym.agents.controllers.sun import off_sun
+from rbgym.agents.controllers.supervising import DETUMBLE, FIND_SUN, POINT
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply, normalized, rotate_inverse
 from rbgym.quaternion import rotate as turned
 
