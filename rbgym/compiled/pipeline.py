@@ -124,6 +124,22 @@ class KnownByClass(FunctionPass):
         return changed
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InlineLaneBodies(InlineInlinables):
+    """Numba's pass, which copies all names of a function again for each of its blocks: here the
+    copies share them. It takes the function's code anew for each call, so that nobody else has
+    them."""
+
+    _name = "inline_lane_bodies"
+
+    def run_pass(self, state: Any) -> bool:
+        ir.Scope.__deepcopy__ = lambda scope, memo: scope  # type: ignore[attr-defined]
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            del ir.Scope.__deepcopy__  # type: ignore[attr-defined]
+
+
 def _has_loop(blocks: dict[int, Any]) -> bool:
     jumps = {label: block.terminator.get_targets() for label, block in blocks.items()}
     try:
@@ -168,6 +184,8 @@ class Compiler(CompilerBase):
         manager.add_pass_after(DeadBranchPrune, MakeFunctionToJitFunction)
         manager.add_pass_after(KnownByClass, MakeFunctionToJitFunction)
         manager.add_pass_after(KnownByClass, InlineInlinables)
+        ours = {InlineInlinables: InlineLaneBodies}
+        manager.passes = [(ours.get(kind, kind), text) for kind, text in manager.passes]
         manager.finalize()
         return [manager]
 
