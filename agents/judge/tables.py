@@ -34,19 +34,12 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "unwound": _figure("unwound", ""),
     "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }
-# Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
+# Those of `rbgym evaluate` and of `rbgym card`.
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
-_LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
 # Shown where there are constraints, wheels, turns.
 _OF_SOME = ("violating [%]", *tuple(_COLUMNS)[-3:])
-_LOST_OF_CARD = (
-    *_OF_CARD[7:],
-    "overshoot [deg]",
-    "95 % interval [%]",
-    "effort [N m s]",
-)
 
 
 def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:
@@ -72,7 +65,7 @@ def print_evaluations(
     heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
     found = {name: one.as_dict() for name, one in evaluations.items()}
     columns = _told(_OF_EVALUATE, found.values())
-    print_table(heading, ("policy", *columns), _rows(found, columns), optional=_LOST_OF_EVALUATE)
+    print_table(heading, ("policy", *columns), _rows(found, columns))
     for one in contenders:
         if differ:
             with_what = _arguments(one.env_kwargs) or "no --env-arg"
@@ -134,8 +127,7 @@ def print_card(card: Mapping[str, Any]) -> None:
         print(plain(page(card)))
         return
     for (first, *headings), rows in _tables(card):
-        lost = [name for name in _LOST_OF_CARD if name in headings]
-        print_table(first or title(card), ("policy", *headings), rows, optional=lost)
+        print_table(first or title(card), ("policy", *headings), rows)
 
 
 def page(card: Mapping[str, Any]) -> str:
