@@ -11,18 +11,9 @@ from typing import Any
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import FIGURES, Plan
 from rbgym.agents.campaigns.replay import Replay
-from rbgym.agents.campaigns.report import Report, Requirement, contributions
+from rbgym.agents.campaigns.report import Report, Requirement
 
-__all__ = [
-    "FIGURES",
-    "Campaign",
-    "Plan",
-    "Replay",
-    "Report",
-    "Requirement",
-    "campaign",
-    "contributions",
-]
+__all__ = ["FIGURES", "Campaign", "Plan", "Replay", "Report", "Requirement", "campaign"]
 
 
 def campaign(
@@ -40,7 +31,6 @@ def campaign(
     impossible: str = "refuse",
     group: int | None = None,
     jobs: int | None = None,
-    with_budget: bool = False,
     progress: bool = False,
 ) -> Report:
     """Fly a task `runs` times with every policy, all of them with the same draws, and report.
@@ -51,8 +41,8 @@ def campaign(
     seed: of all draws. window [s]: the last part of a run, of which errors are told; default that
     in which success is. estimator: behind `rbgym.agents.controllers.Estimating`. impossible:
     "redraw" to draw anew what cannot be. group: runs that are flown together, by default 512, or
-    32 if they share draws or are long. jobs: processes, default as joblib is configured.
-    with_budget: fly once more without each source. Raises ValueError for bad arguments.
+    32 if they share draws or are long. jobs: processes, default as joblib is configured. Raises
+    ValueError for bad arguments.
     """
     plan = Plan.of(
         env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,
@@ -62,5 +52,4 @@ def campaign(
     for one in Requirement.read(require or {}, flown.figures):
         one.check(flown.runs)
     flown.fly(jobs, progress)
-    budget = contributions(flown, jobs=jobs, progress=progress) if with_budget else []
-    return Report.of(flown, require or {}, budget)
+    return Report.of(flown, require or {})

@@ -39,7 +39,7 @@ _READ = "observation", "preview"  # what a policy was trained to read; all else 
 @dataclass(frozen=True)
 class Plan:
     """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
-    share an env. window [s]. estimator: before every policy. without: a source left nominal."""
+    share an env. window [s]. estimator: before every policy."""
 
     env_id: str
     policies: Mapping[str, Any]
@@ -50,7 +50,6 @@ class Plan:
     window: float = 0.0
     estimator: bool = False
     impossible: str = "refuse"
-    without: str | None = None
 
     @classmethod
     def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
@@ -231,7 +230,7 @@ class Pilot:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
-        self.spread = Spread(plan.spread, self.nominal, plan.seed, plan.without)
+        self.spread = Spread(plan.spread, self.nominal, plan.seed)
         targets = [one for one in plan.policies.values() if isinstance(one, str)]
         found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])
         self.contenders = {

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,6 @@ QUANTILES = 0.5, 0.95, 0.9973
 _MOST = 8  # draws that a table shows
 MET, NOT_MET, UNDECIDED = "met", "not met", "undecided"
 _DECIDING = 1e9  # runs beyond which nobody decides
-_OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
 
 
 class Verdict(NamedTuple):
@@ -137,52 +136,19 @@ class Requirement:
         return None
 
 
-class Contribution(NamedTuple):
-    """The quantile of a figure with everything drawn, and with this source at its nominal value."""
-
-    contender: str
-    figure: str
-    source: str
-    quantile: float
-    whole: float
-    without: float
-
-
-def contributions(
-    campaign: Campaign, p: float = 0.95, jobs: int | None = None, progress: bool = False
-) -> list[Contribution]:
-    """Those of every source that has a nominal value, on every figure of every contender, the
-    largest of a figure first: the campaign is flown again without each, into its folder."""
-    found = list[Contribution]()
-    for k, source in enumerate(campaign.pilot.spread.sources):
-        if source.nominal is None:
-            continue
-        plan = replace(campaign.plan, without=source.name, impossible="redraw")
-        less = Campaign(plan, campaign.folder / "budget" / f"{k:02d}", campaign.runs)
-        less.fly(jobs, progress)
-        for contender in campaign.columns:
-            for figure in campaign.figures:
-                both = (one.sample(contender, figure).quantile(p).value for one in (campaign, less))
-                found.append(Contribution(contender, figure, source.name, p, *both))
-    return sorted(found, key=lambda one: (*one[:2], one.without - one.whole))
-
-
 @dataclass(frozen=True)
 class Report:
     """By contender: quantiles of figures and the success rate; differences of means from the first
-    contender on the same runs; verdicts; effects, strongest first. And the budget, if flown."""
+    contender on the same runs; verdicts; effects, strongest first."""
 
     campaign: Campaign
     figures: Mapping[str, Mapping[str, Mapping[float, Interval]]]
     differences: Mapping[str, Mapping[str, Interval]]
     verdicts: Mapping[str, Mapping[Requirement, Verdict]]
     effects: Mapping[str, list[Effect]]
-    budget: list[Contribution]
 
     @classmethod
-    def of(
-        cls, campaign: Campaign, require: Mapping[str, Any], budget: Iterable[Contribution] = ()
-    ) -> "Report":
+    def of(cls, campaign: Campaign, require: Mapping[str, Any]) -> "Report":
         """Of a campaign that is flown. Raises ValueError for bad requirements."""
         own, figures = campaign.columns, campaign.figures
         wanted = Requirement.read(require, figures)
@@ -203,7 +169,6 @@ class Report:
              for n in others},
             {n: {r: r.judge(samples[n][r.figure]) for r in wanted} for n in own},
             {n: effects(own[n], campaign.draws, misses[n]) for n in own},
-            [*budget],
         )  # fmt: skip
 
     @property
@@ -219,7 +184,6 @@ class Report:
             "requirements": {n: {str(r): v._asdict() for r, v in own.items()}
                              for n, own in self.verdicts.items()},
             "sensitivity": {n: [one._asdict() for one in own] for n, own in self.effects.items()},
-            "budget": [one._asdict() for one in self.budget],
         }  # fmt: skip
         return plain(found)
 
@@ -241,11 +205,6 @@ class Report:
             print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
                 (next(filter(None, pair)).name, *(cell for one in pair for cell in _effect(one)))
                 for pair in strongest(of, _MOST)
-            ])  # fmt: skip
-        if of_budget := [one for one in self.budget if one.figure in _OF_BUDGET]:
-            heading = f"budget, {100 * of_budget[0].quantile:g} % of the runs"
-            print_table(heading, ("policy", "figure", "source", "with all", "without it"), [
-                (*one[:3], f"{one.whole:.4g}", f"{one.without:.4g}") for one in of_budget
             ])  # fmt: skip
         columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
                    "runs to decide")  # fmt: skip

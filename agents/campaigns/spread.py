@@ -23,13 +23,11 @@ _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones.
-    nominal: what a budget puts in their place, (size,), or None where the env draws it."""
+    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones."""
 
     name: str
     numbers: list[tuple[Place, int]]
     quantiles: Callable[[Array], Array]
-    nominal: Array | None
 
     @property
     def per_group(self) -> bool:
@@ -39,15 +37,13 @@ class Source(NamedTuple):
 
 class Spread:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
-    draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
+    draws. columns: names of the numbers that are drawn.
 
     Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
     """
 
-    def __init__(
-        self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
-    ) -> None:
-        self.nominal, self.seed, self.without = nominal, seed, without
+    def __init__(self, spread: Mapping[str, Any], nominal: Nominal, seed: int) -> None:
+        self.nominal, self.seed = nominal, seed
         self.sources = [self._source(n, one) for n, one in spread.items() if n != _COVARIANCE]
         self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
         numbers = [number for one in self.sources for number in one.numbers]
@@ -78,15 +74,11 @@ class Spread:
                 raise ValueError(
                     f"{argument} must not be a factor of what is 0 or drawn by the env"
                 )
-            given = {**keys(argument, value, ("factor", "nominal"))}
-            given |= keys(argument, given.pop("factor"), (*_KINDS, "weights"))
-        given = keys(argument, given, (*_KINDS, "weights", "nominal"))
+            given = keys(argument, value, ("factor",))["factor"]
         scale = place.default[which] if factors else 1.0
-        nominal = None if place.nominal is None else place.nominal[which]
-        if (own := given.pop("nominal", None)) is not None:
-            nominal = np.full(len(which), finite(f"{argument}: nominal", own, ()))
+        given = keys(argument, given, (*_KINDS, "weights"))
         quantiles = distribution(argument, given, len(which))
-        return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
+        return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u))
 
     def _joint(self, argument: str, value: Any) -> Source:
         given = keys(argument, value, ("names", "mean", "matrix"))
@@ -107,11 +99,8 @@ class Spread:
             raise ValueError(
                 f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
             ) from None
-        drawn_by_env = any(place.nominal is None for place, _ in numbers)
-        return Source(
-            "+".join(given["names"]), numbers, lambda u: mean + stats.norm.ppf(u) @ root.T,
-            None if drawn_by_env else np.array(own),
-        )  # fmt: skip
+        name = "+".join(given["names"])
+        return Source(name, numbers, lambda u: mean + stats.norm.ppf(u) @ root.T)
 
     def seeds(self, runs: Sequence[int]) -> list[int]:
         """Seeds of the env's own draws, which no test set or training has."""
@@ -174,8 +163,6 @@ class Spread:
                 for k, attempt in zip(of, tries, strict=True)
             ]
             values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
-            if one.name == self.without and one.nominal is not None:
-                values = np.tile(one.nominal, (len(of), 1))
             for (place, k), column in zip(one.numbers, values.T, strict=True):
                 found.setdefault(place.name, np.tile(place.default, (len(of), 1)))[:, k] = column
         return found

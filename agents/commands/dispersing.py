@@ -49,9 +49,6 @@ def campaign(
     redraw: Annotated[
         bool, Option("--redraw", help="Draw anew what cannot be, in place of refusing it.")
     ] = False,
-    budget: Annotated[
-        bool, Option("--budget", help="Fly again without each source: what it contributes.")
-    ] = False,
     jobs: Annotated[int | None, Option(help="Processes.", min=1)] = None,
     replay: Annotated[
         int | None, Option(help="Fly this run of the folder again: CSV and plot.", min=0)
@@ -78,7 +75,7 @@ def campaign(
     wanted = _read("--require", require)
     if there:
         of_flight = {"--spread": spread, "--out": out, "--env-arg": env_arg, "--window": window,
-                     "--estimator": estimator, "--redraw": redraw, "--budget": budget}  # fmt: skip
+                     "--estimator": estimator, "--redraw": redraw}  # fmt: skip
         if unused := [name for name, value in of_flight.items() if value]:
             raise ValueError(f"{unused[0]} plays no part with the folder of a campaign, {target!r}")
     else:
@@ -98,8 +95,7 @@ def campaign(
         found = campaigns.campaign(
             target, policy, runs, out or Path(), spread=_read("--spread", spread), require=wanted,
             env_kwargs=dict(env_arg or ()), seed=seed, window=window, estimator=estimator,
-            impossible="redraw" if redraw else "refuse", jobs=jobs, with_budget=budget,
-            progress=True,
+            impossible="redraw" if redraw else "refuse", jobs=jobs, progress=True,
         )  # fmt: skip
     pictures.write(found, found.campaign.folder / "pictures")
     print_json(found.as_dict()) if as_json else found.print()
