@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal, varied
-from rbgym.agents.campaigns.spread import Draws, Spread, drawn_names
+from rbgym.agents.campaigns.spread import Draws, Spread
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
@@ -59,6 +59,8 @@ class Plan:
         if not by_name:
             raise ValueError("policies must name a controller, a folder or 'pretrained', got none")
         given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
+        if not isinstance(given["spread"], dict):
+            raise ValueError(f"spread must be a dict by name, got {given['spread']!r}")
         plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
         flag("estimator", plan.estimator)
@@ -229,7 +231,7 @@ class Pilot:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
+        self.nominal = Nominal(plan.env_id, plan.env_kwargs, plan.spread)
         self.spread = Spread(plan.spread, self.nominal, plan.seed)
         targets = [one for one in plan.policies.values() if isinstance(one, str)]
         found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])

@@ -18,21 +18,26 @@ Draws = dict[str, Array]  # (n, size) of each place, by its name
 _TRIES = 1000  # that a run or group is drawn anew
 _RUN, _GROUP, _SEED = 0, 1, 2  # in the counter: what is drawn
 _TINY = 2.0**-54  # so that no uniform number is 0
-_COVARIANCE = "covariance"
 _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones."""
+    """What a name of a spread draws: numbers `which` of a place. quantiles: of uniform numbers (n,
+    size) the drawn ones."""
 
     name: str
-    numbers: list[tuple[Place, int]]
+    place: Place
+    which: list[int]
     quantiles: Callable[[Array], Array]
 
     @property
     def per_group(self) -> bool:
         """Whether runs of a group share a draw."""
-        return self.numbers[0][0].level == GROUP
+        return self.place.level == GROUP
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.place.columns[k] for k in self.which]
 
 
 class Spread:
@@ -44,16 +49,14 @@ class Spread:
 
     def __init__(self, spread: Mapping[str, Any], nominal: Nominal, seed: int) -> None:
         self.nominal, self.seed = nominal, seed
-        self.sources = [self._source(n, one) for n, one in spread.items() if n != _COVARIANCE]
-        self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
-        numbers = [number for one in self.sources for number in one.numbers]
-        self.columns = [place.columns[k] for place, k in numbers]
+        self.sources = [self._source(name, one) for name, one in spread.items()]
+        self.columns = [column for one in self.sources for column in one.columns]
         twice = sorted({one for one in self.columns if self.columns.count(one) > 1})
         if {"attitude_angle", "attitude.x"} <= {*self.columns}:
             twice = ["attitude"]
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
-        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
+        tensor, names = {"inertia", "axes"}, {one.place.name for one in self.sources}
         left = tensor & varied(nominal.env) - names
         if names & tensor and left:
             raise ValueError(
@@ -78,29 +81,7 @@ class Spread:
         scale = place.default[which] if factors else 1.0
         given = keys(argument, given, (*_KINDS, "weights"))
         quantiles = distribution(argument, given, len(which))
-        return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u))
-
-    def _joint(self, argument: str, value: Any) -> Source:
-        given = keys(argument, value, ("names", "mean", "matrix"))
-        found = [self.nominal.find(name) for name in given.get("names") or ()]
-        numbers = [(place, i) for place, which in found for i in which]
-        if len({place.level == GROUP for place, _ in numbers}) != 1 or "matrix" not in given:
-            raise ValueError(
-                f"{argument} must have a matrix, and names of runs or of groups alone, got {value}"
-            )
-        own, n = [place.default[i] for place, i in numbers], len(numbers)
-        mean = finite(f"{argument}: mean", given.get("mean", own), (n,))
-        matrix = finite(f"{argument}: matrix", given["matrix"], (n, n))
-        try:
-            if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
-                raise np.linalg.LinAlgError
-            root = np.linalg.cholesky(matrix)
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
-            ) from None
-        name = "+".join(given["names"])
-        return Source(name, numbers, lambda u: mean + stats.norm.ppf(u) @ root.T)
+        return Source(name, place, which, lambda u: scale * quantiles(u))
 
     def seeds(self, runs: Sequence[int]) -> list[int]:
         """Seeds of the env's own draws, which no test set or training has."""
@@ -162,9 +143,9 @@ class Spread:
                 np.random.Generator(self._philox(kind, k, one.name, int(attempt)))
                 for k, attempt in zip(of, tries, strict=True)
             ]
-            values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
-            for (place, k), column in zip(one.numbers, values.T, strict=True):
-                found.setdefault(place.name, np.tile(place.default, (len(of), 1)))[:, k] = column
+            values = one.quantiles(np.array([row.random(len(one.which)) + _TINY for row in rows]))
+            place = found.setdefault(one.place.name, np.tile(one.place.default, (len(of), 1)))
+            place[:, one.which] = values
         return found
 
     def _philox(self, kind: int, of: int, name: str, attempt: int) -> Any:
@@ -211,18 +192,3 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
     ends = np.cumsum(weights) / weights.sum()
     rows = values.ndim == 2  # which one uniform number chooses
     return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
-
-
-def _blocks(spread: Mapping[str, Any]) -> list[Any]:
-    blocks = spread.get(_COVARIANCE, [])
-    return [blocks] if isinstance(blocks, Mapping) else list(blocks)
-
-
-def drawn_names(spread: Any) -> list[str]:
-    """All names of a spread, with its covariances'; ValueError for no dict of distributions."""
-    if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
-        raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
-    joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))
-             for one in _blocks(spread)]  # fmt: skip
-    own = [name for name in spread if name != _COVARIANCE]
-    return [*own, *(name for one in joint for name in one.get("names") or ())]

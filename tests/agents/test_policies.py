@@ -32,7 +32,7 @@ SMALL = {"n_envs": 4, "batch_size": 64}
 SMALL["policy_kwargs"] = {"net_arch": [16, 8], "activation_fn": "ReLU"}
 OFF_POLICY = {**SMALL, "buffer_size": 1000}
 CHANGES = {"ppo": SMALL, "sac": OFF_POLICY, "tqc": OFF_POLICY}
-CHANGES["recurrent_ppo"] = SMALL | {"policy_kwargs": "dict(net_arch=[8], lstm_hidden_size=8)"}
+CHANGES["recurrent_ppo"] = SMALL | {"policy_kwargs": {"net_arch": [8], "lstm_hidden_size": 8}}
 OTHERS = [("ppo", {"activation_fn": name}) for name in ("Tanh", "ELU")]
 
 

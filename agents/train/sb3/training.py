@@ -124,12 +124,14 @@ def new_model(
         arguments["train_freq"] = tuple(arguments["train_freq"])
     if hyperparameters.get("hindsight"):
         arguments["replay_buffer_class"] = HerReplayBuffer
-    arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
-    if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
+    given = hyperparameters.get("policy_kwargs") or {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"policy_kwargs must be a mapping of names to values, got {given!r}")
+    arguments["policy_kwargs"] = dict(given)
+    if (name := given.get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}
-        plain = str(name).removeprefix("nn.")
-        named("activation_fn", plain, known)
-        arguments["policy_kwargs"]["activation_fn"] = known[plain]
+        named("activation_fn", name, known)
+        arguments["policy_kwargs"]["activation_fn"] = known[name]
     try:
         return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
