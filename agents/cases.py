@@ -70,9 +70,7 @@ def spec_of(env_id: str) -> Any:
         try:
             importlib.import_module(module)
         except (ModuleNotFoundError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"env_id must name a module there is, got {env_id!r}: {error}"
-            ) from None
+            raise ValueError(f"env_id must name a module,, got {env_id!r}: {error}") from None
     if name not in gym.registry:
         raise ValueError(
             f"env_id must be registered, see rbgym list, got {env_id!r}{hint(name, gym.registry)}"

@@ -45,9 +45,9 @@ class RunFolder:
         """What results.json holds. Raises ValueError where a number is missing."""
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
-            if not isinstance(found.get(key), int | float):
+            if not isinstance(value := found.get(key), int | float):
                 raise ValueError(
-                    f"{str(self.results)!r} must tell {key} as a number, got {found.get(key)!r}"
+                    f"{str(self.results)!r} must tell {key} as a number, got {value!r}"
                 )
         return found
 

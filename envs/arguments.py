@@ -113,9 +113,7 @@ def made_or_given(argument: str, kind: type[T], value: Any) -> T:
     if isinstance(value, Mapping):
         return made(argument, kind, value)
     if not isinstance(value, kind):
-        raise ValueError(
-            f"{argument} must be of class {kind.__name__} or a dict of its arguments, got {value!r}"
-        )
+        raise ValueError(f"{argument} must be a {kind.__name__} or a dict for one, got {value!r}")
     return value
 
 

@@ -97,9 +97,7 @@ class Building:
         usual = task.substeps if of_task else task.substeps_of_others
         self.substeps = count("substeps", _or(given.substeps, usual))
         if self.dt / self.substeps < _SHORTEST:
-            raise ValueError(
-                f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
-            )
+            raise ValueError(f"dt must be {_SHORTEST:g} s or more a substep, got {self.dt!r}")
         torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
         self.strength = in_range("torque_scale", given.torque_scale, 1e-100, 1e100)
         full = finite("torque_limit", _or(given.torque_limit, torque), (), (3,))

@@ -55,15 +55,11 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     # The sum of squares alone is quicker, and finite but where one is not, or is beyond 1e150.
     finite = math.isfinite(np.vdot(rows, rows)) or np.isfinite(rows).all()
     if rows.shape not in ((r,), (size, r)) or not finite:
-        raise ValueError(
-            f'state["rows"] must be finite, of shape ({r},) or ({size}, {r}), got {rows!r}'
-        )
+        raise ValueError(f'state["rows"] must be finite, ({r},) or ({size}, {r}), got {rows!r}')
     words = state["generator"]
     fits = isinstance(words, np.ndarray) and words.shape == (6,) and words.dtype == np.uint64
     if not fits or not words[2] & 1 or words[4] > 1 or words[5] >> 32:  # as PCG64 has them
-        raise ValueError(
-            f'state["generator"] must be what get_state gives, (6,) uint64, got {words!r}'
-        )
+        raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
     rows = rows.reshape(-1, r)
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 

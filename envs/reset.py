@@ -49,9 +49,7 @@ def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
     if mask is None:
         return np.arange(size)
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
-        raise ValueError(
-            f'options["reset_mask"] must be a bool array of shape ({size},), got {mask!r}'
-        )
+        raise ValueError(f'options["reset_mask"] must be bool of shape ({size},), got {mask!r}')
     if not mask.any():
         raise ValueError('options["reset_mask"] must name at least one lane, got none')
     return np.flatnonzero(mask)

@@ -290,9 +290,7 @@ def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
 
 def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Array, Array]:
     """Attitudes (n, lanes, 4) and rates (n, lanes, 3) of bodies with these tensors and starts."""
-    batch = Batch(
-        [RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors), projection=False
-    )
+    batch = Batch([RigidBody((J + J.T) / 2) for J in tensors], size=len(tensors), projection=False)
     rotors, turning = data.rotors, bool(np.any(data.rotors))
     try:
         batch.set_state(q, omega, rotor_momentum=rotors[0])

@@ -125,7 +125,7 @@ class Flight:
             "rpe_deg": lambda: np.degrees(worst(np.linalg.norm(e - mean, axis=-1))),
             "rate_error_deg_s": lambda: np.degrees(worst(seen["rate_error"][..., 0])),
             "ake_deg": lambda: np.degrees(
-                worst(angle_between(seen["shown"], seen["relative"][: len(seen["shown"])]))
+                worst(angle_between(seen["shown"], seen["relative"][:-1]))
             ),
             "effort_nms": lambda: self.dt * np.nansum(np.linalg.norm(seen["torque"], axis=-1), 0),
             "peak_rate_deg_s": lambda: np.degrees(peak("angular_velocity")),
@@ -265,10 +265,8 @@ class Pilot:
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
-            redraw, spread = self.plan.impossible == "redraw", self.spread
-            self._drawn = (
-                group, spread.seeds(runs), spread.of_runs(runs), *spread.of_group(group, redraw)
-            )  # fmt: skip
+            shared = self.spread.of_group(group, self.plan.impossible == "redraw")
+            self._drawn = group, self.spread.seeds(runs), self.spread.of_runs(runs), *shared
         _, seeds, draws, shared, changes = self._drawn
         changes = changes | self._reads(self.contenders[name])
         with closing(self.nominal.make(size, changes)) as env:

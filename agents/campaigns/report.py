@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.campaigns import statistics
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import SUCCESS
-from rbgym.agents.campaigns.statistics import (
-    Effect,
-    Sample,
-    effects,
-    least_runs,
-    share_bounds,
-    shown_at,
-    strongest,
-)
+from rbgym.agents.campaigns.statistics import Effect, Sample
 from rbgym.agents.judge.statistics import Interval
 from rbgym.agents.terminal import print_table
 from rbgym.arguments import number
@@ -94,7 +87,7 @@ class Requirement:
 
     def check(self, runs: int) -> None:
         """Raise ValueError where so many runs cannot show it, even if none fails."""
-        if runs < (least := least_runs(self.share, self.confidence)):
+        if runs < (least := statistics.least_runs(self.share, self.confidence)):
             raise ValueError(
                 f"runs must be at least {least} for a requirement on {100 * self.share:g} % of all "
                 f"at a confidence of {self.confidence:g} ({self}), got {runs}"
@@ -108,28 +101,28 @@ class Requirement:
         no less than the one asked for, and not met where the upper bound is."""
         hits = (~self.missed(sample.values)).astype(np.float64)
         n, within = sample.effective(hits), float(hits.mean())
-        low, high = share_bounds(within * n, n, self.confidence)
+        low, high = statistics.share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED
         decides = None
         if verdict == UNDECIDED and (least := self._decides(within)):
             decides = math.ceil(least * len(hits) / n)
         sign = 1.0 if self.at_most else -1.0
         if self.figure == SUCCESS:
-            limit, of = self.share, share_bounds(within * n, n, 0.5 * (1.0 + self.confidence))
-            value, *ends = within, *of
+            limit, both = self.share, 0.5 * (1.0 + self.confidence)
+            value, *ends = within, *statistics.share_bounds(within * n, n, both)
         else:
             signed = Sample(sign * sample.values, sample.groups)
             limit = self.limit
             value, *ends = (sign * one for one in signed.quantile(self.share, self.confidence))
-        shown = shown_at(self.share, within * n, n)
+        shown = statistics.shown_at(self.share, within * n, n)
         margin = sign * (limit - value)
         return Verdict(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
 
     def _decides(self, within: float) -> int | None:
         """The fewest independent runs, to one in a hundred, that decide if this share is within."""
-        n = float(least_runs(self.share, self.confidence))
+        n = float(statistics.least_runs(self.share, self.confidence))
         while n < _DECIDING:
-            low, high = share_bounds(within * n, n, self.confidence)
+            low, high = statistics.share_bounds(within * n, n, self.confidence)
             if low >= self.share or high < self.share:
                 return math.ceil(n)
             n *= 1.01
@@ -168,7 +161,7 @@ class Report:
             {n: {f: one.more_than(samples[first][f]) for f, one in samples[n].items()}
              for n in others},
             {n: {r: r.judge(samples[n][r.figure]) for r in wanted} for n in own},
-            {n: effects(own[n], campaign.draws, misses[n]) for n in own},
+            {n: statistics.effects(own[n], campaign.draws, misses[n]) for n in own},
         )  # fmt: skip
 
     @property
@@ -204,7 +197,7 @@ class Report:
         for name, of in self.effects.items():
             print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
                 (next(filter(None, pair)).name, *(cell for one in pair for cell in _effect(one)))
-                for pair in strongest(of, _MOST)
+                for pair in statistics.strongest(of, _MOST)
             ])  # fmt: skip
         columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
                    "runs to decide")  # fmt: skip
@@ -215,7 +208,7 @@ class Report:
 def _rate(campaign: Campaign, contender: str) -> Interval:
     sample = campaign.sample(contender, SUCCESS)
     n, rate = sample.effective(sample.values), float(sample.values.mean())
-    return Interval(rate, *share_bounds(rate * n, n, 0.975))
+    return Interval(rate, *statistics.share_bounds(rate * n, n, 0.975))
 
 
 def _row(name: str, one: Requirement, said: Verdict) -> tuple[str, ...]:

@@ -22,8 +22,7 @@ _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws: numbers `which` of a place. quantiles: of uniform numbers (n,
-    size) the drawn ones."""
+    """What a name draws: numbers `which` of a place, as quantiles of uniform ones (n, size)."""
 
     name: str
     place: Place
@@ -59,9 +58,7 @@ class Spread:
         tensor, names = {"inertia", "axes"}, {one.place.name for one in self.sources}
         left = tensor & varied(nominal.env) - names
         if names & tensor and left:
-            raise ValueError(
-                f"spread must draw {left.pop()} too, which randomization draws: a tensor has both"
-            )
+            raise ValueError(f"spread must draw {left.pop()} too, which randomization draws")
 
     @property
     def grouped(self) -> list[str]:
@@ -74,9 +71,7 @@ class Spread:
         factors = isinstance(value, Mapping) and "factor" in value
         if factors:
             if place.nominal is None or not place.nominal[which].all():
-                raise ValueError(
-                    f"{argument} must not be a factor of what is 0 or drawn by the env"
-                )
+                raise ValueError(f"{argument} must be no factor of what is 0 or drawn by the env")
             given = keys(argument, value, ("factor",))["factor"]
         scale = place.default[which] if factors else 1.0
         given = keys(argument, given, (*_KINDS, "weights"))

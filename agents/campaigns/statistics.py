@@ -110,9 +110,7 @@ class Effect(NamedTuple):
 
 
 def effects(
-    columns: Mapping[str, Array],
-    draws: Mapping[str, int],
-    misses: Mapping[str, NDArray[np.bool_]],
+    columns: Mapping[str, Array], draws: Mapping[str, int], misses: Mapping[str, NDArray[np.bool_]]
 ) -> list[Effect]:
     """Those of every draw on every figure of a contender and on its misses, (n,) by name; misses
     first, then the surest, farthest from 0. draws: how many of each are independent.

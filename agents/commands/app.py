@@ -20,9 +20,7 @@ SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 _EXTRAS = {
     "plot": ("matplotlib",),
     "cli": ("rich", "typer"),
-    "agents": (
-        "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml",
-    ),
+    "agents": ("sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "yaml"),
     "campaign": ("joblib", "pyarrow"),
     "view": ("msgspec", "viser", "websockets"),
     "mujoco": ("mujoco",),
@@ -38,7 +36,7 @@ class _Commands(TyperGroup):
     """Commands in the order of the panels; what users can mend ends in one line on stderr."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        commands: dict[str, Any] = self.commands
+        commands: Any = self.commands
         return sorted(commands, key=lambda name: PANELS.index(commands[name].rich_help_panel))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

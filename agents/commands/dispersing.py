@@ -30,9 +30,7 @@ def campaign(
     ],
     policy: options.Policies = None,
     runs: Annotated[int, Option(help="Runs of each policy.", min=1)] = 1000,
-    spread: Annotated[
-        Path | None, Option(help="YAML: distributions by name.", metavar="FILE")
-    ] = None,
+    spread: Annotated[Path | None, Option(help="YAML: distributions.", metavar="FILE")] = None,
     require: Annotated[Path | None, Option(help="YAML: limits by figure.", metavar="FILE")] = None,
     out: Annotated[
         Path | None,
@@ -40,23 +38,12 @@ def campaign(
     ] = None,
     env_arg: options.EnvArgs = None,
     seed: Annotated[int, Option(help="Of all draws.", min=0)] = 0,
-    window: Annotated[
-        float | None, Option(help="Last seconds of a run, of which errors are told.", min=0.0)
-    ] = None,
-    estimator: Annotated[
-        bool, Option("--estimator", help="Put an estimator in front of every policy.")
-    ] = False,
-    redraw: Annotated[
-        bool, Option("--redraw", help="Draw anew what cannot be, in place of refusing it.")
-    ] = False,
+    window: Annotated[float | None, Option(help="Last seconds, for errors.", min=0.0)] = None,
+    estimator: Annotated[bool, Option("--estimator", help="An estimator before policies.")] = False,
+    redraw: Annotated[bool, Option("--redraw", help="Draw anew what cannot be.")] = False,
     jobs: Annotated[int | None, Option(help="Processes.", min=1)] = None,
-    replay: Annotated[
-        int | None, Option(help="Fly this run of the folder again: CSV and plot.", min=0)
-    ] = None,
-    video: Annotated[
-        Path | None,
-        Option(help="Film of the replay: OUT.mp4 or OUT.gif.", callback=options.file_to_write),
-    ] = None,
+    replay: Annotated[int | None, Option(help="Fly this run again: CSV and plot.", min=0)] = None,
+    video: options.Video = None,
     as_json: options.Json = False,
 ) -> None:
     """Fly a task many times with numbers drawn anew, and judge requirements on all runs.
@@ -67,9 +54,7 @@ def campaign(
     there = (Path(target) / "campaign.json").is_file()
     if replay is not None or video is not None:
         if not there or replay is None:
-            raise ValueError(
-                f"--replay must name a run of the folder of a campaign, got {replay} of {target!r}"
-            )
+            raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)

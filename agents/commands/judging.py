@@ -32,19 +32,10 @@ def evaluate(
     episodes: options.Episodes = 256,
     split: options.Split = "test",
     seed: Annotated[int, Option(help="Of fresh start states.", min=0)] = 0,
-    intervals: Annotated[
-        bool, Option("--intervals", help="Say how sure the differences to the first one are.")
-    ] = False,
+    intervals: Annotated[bool, Option("--intervals", help="How sure the differences are.")] = False,
     plot: options.Plot = None,
-    video: Annotated[
-        Path | None,
-        Option(
-            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=options.file_to_write
-        ),
-    ] = None,
-    video_episode: Annotated[
-        int, Option(help="Which episode of the test set is filmed, from 0.", min=0)
-    ] = 0,
+    video: options.Video = None,
+    video_episode: Annotated[int, Option(help="The episode that is filmed, from 0.", min=0)] = 0,
     explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:

@@ -137,10 +137,8 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
-Explain = Annotated[
-    bool,
-    Option("--explain", help="Print every number of the environment and its source, and end."),
-]
+Explain = Annotated[bool, Option("--explain", help="Print every number and its source, and end.")]
+Video = Annotated[Path | None, Option(help="Film it: OUT.mp4 or OUT.gif.", callback=file_to_write)]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
 # Of what is named, once for all commands: what the shell completes, and what is refused.
 ENV: Any = {
@@ -161,9 +159,7 @@ EnvArgs = Annotated[
 ]
 Integrators = Annotated[
     list[str] | None,
-    Option(
-        "--integrator", "-i", help="See rbgym list; again for each one to compare.", **INTEGRATORS
-    ),
+    Option("--integrator", "-i", help="See rbgym list; again to compare several.", **INTEGRATORS),
 ]
 Policies = Annotated[
     list[str] | None,
@@ -188,11 +184,7 @@ Split = Annotated[
 ]
 Inertia = Annotated[
     Any,
-    Option(
-        parser=numbers(3, 9),
-        metavar="J,...",
-        help="3 principal moments or 9 tensor entries, in kg m^2.",
-    ),
+    Option(parser=numbers(3, 9), metavar="J,...", help="3 moments or 9 entries, in kg m^2."),
 ]
 Rates = Annotated[
     Any,

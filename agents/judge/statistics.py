@@ -64,9 +64,7 @@ def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[st
     found = {}
     for name, own in ours.items():
         middle: Callable[[Array], float] = iqm if name == "return" else np.mean
-        found[name] = interval(
-            own, lambda a, b, middle=middle: float(middle(a) - middle(b)), theirs[name]
-        )
+        found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
     found["improvement"] = interval(ours["return"], _ahead, theirs["return"])
     return found
 

@@ -112,11 +112,9 @@ class Stack(NamedTuple):
         if not networks:
             raise ValueError("networks must be at least one, got none")
         first = networks[0]
-        for n, network in enumerate(networks):
+        for network in networks:
             if network.shape != first.shape:
-                raise ValueError(
-                    f"networks must have one shape, got {first.shape} and, at {n}, {network.shape}"
-                )
+                raise ValueError(f"networks must be alike, got {first.shape} and {network.shape}")
         inputs, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
         normalizers = [network.normalizer for network in networks]
         return cls(

@@ -121,9 +121,7 @@ class Network:
         named("activation", self.activation, ACTIVATIONS)
         named("output", self.output, OUTPUTS)
         if not isinstance(self.layers, list | tuple) or not self.layers:
-            raise ValueError(
-                f"layers must be at least one pair of weight and bias, got {self.layers!r}"
-            )
+            raise ValueError(f"layers must be pairs of weight and bias, got {self.layers!r}")
         object.__setattr__(self, "layers", tuple(_checked(n, x) for n, x in enumerate(self.layers)))
         for n, ((below, _), (above, _)) in enumerate(itertools.pairwise(self.layers)):
             if above.shape[1] != below.shape[0]:
@@ -134,9 +132,7 @@ class Network:
         if self.normalizer is not None and not isinstance(self.normalizer, Normalizer):
             raise ValueError(f"normalizer must be a Normalizer or None, got {self.normalizer!r}")
         if self.normalizer is not None and len(self.normalizer.mean) != self.sizes[0]:
-            raise ValueError(
-                f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
-            )
+            raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
 

@@ -83,9 +83,7 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
     if hasattr(policy, "mlp_extractor"):  # PPO and its like
         known = DiagGaussianDistribution | StateDependentNoiseDistribution
         if not isinstance(policy.action_dist, known):
-            raise ValueError(
-                f"model must have a Gaussian policy, got {type(policy.action_dist).__name__}"
-            )
+            raise ValueError(f"model must have a Gaussian policy, got {policy.action_dist!r}")
         modules = [*policy.mlp_extractor.policy_net, policy.action_net]
         return modules, "tanh" if policy.squash_output else "clip", policy.pi_features_extractor
     actor: Any = getattr(policy, "actor", None)
@@ -106,8 +104,6 @@ def _statistics(normalizer: VecNormalize) -> Normalizer:
     elif moments.keys() == set(normalizer.observation_space):  # type: ignore[call-overload]
         parts = [moments[key] for key in sorted(moments)]
     else:
-        raise ValueError(
-            f"normalizer must be for every part of the observation, got {sorted(moments)}"
-        )
+        raise ValueError(f"normalizer must be for the whole observation, got {sorted(moments)}")
     mean, variance = (np.concatenate([getattr(p, n) for p in parts]) for n in ("mean", "var"))
     return Normalizer(mean, variance, normalizer.clip_obs, normalizer.epsilon)

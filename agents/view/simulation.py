@@ -278,9 +278,7 @@ class Scenario:
     def simulation(self) -> Simulation:
         """The runs at their start. Raises ValueError for what does not go together."""
         if not 1 <= len(self.schemes) <= MOST_RUNS:
-            raise ValueError(
-                f"integrator must name 1 to {MOST_RUNS} schemes, got {list(self.schemes)}"
-            )
+            raise ValueError(f"integrator must name 1 to {MOST_RUNS} schemes, got {self.schemes}")
         return Simulation([self._run(k) for k in range(len(self.schemes))])
 
     def rigid_body(self) -> RigidBody:

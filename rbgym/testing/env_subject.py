@@ -195,9 +195,7 @@ class EnvSubject(Subject):
         if action is None:
             space = env.action_space
             if not isinstance(space, spaces.Box):
-                raise ValueError(
-                    f"action must be given for an action space that is no Box, got {space}"
-                )
+                raise ValueError(f"action must be given for a space that is no Box, got {space}")
             action = np.zeros(space.shape, space.dtype)
         vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
         same = vector and mode is AutoresetMode.SAME_STEP

@@ -102,9 +102,7 @@ class StepSubject(fidelity.Subject):
                 return (quaternion if quaternion.any() else np.full(4, np.nan)), rates
         except (TypeError, ValueError):
             pass
-        raise ValueError(
-            f"step must return (quaternion (4,), angular_velocity (3,)), got {result!r}"
-        )
+        raise ValueError(f"step must return (quaternion (4,), rates (3,)), got {result!r}")
 
     def order(self, horizon: float | None = None) -> Order:
         """The order over `horizon` seconds, against one step of the closed-form solution.

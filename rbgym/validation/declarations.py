@@ -58,6 +58,7 @@ ENDURANCE = 10_000_000  # steps
 TREND = 1e-15  # relative, over the whole run
 
 DERIVED, FEW = 1e-11, 3  # error of a Jacobian of few steps, all sizes about one
+Sizes = Mapping[str, list[float]]
 # A difference of the eighth order (Fornberg 1988): where it looks, and the weights there.
 _SPACING, _WEIGHTS = 5e-3, np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
 AWAY = _SPACING * np.array([1, 2, 3, 4, -1, -2, -3, -4])
@@ -273,9 +274,7 @@ class Scheme(fidelity.Subject):
         for _ in range(steps):
             batch.advance(self.dt)
             rows.append(batch.measure())
-        table: dict[str, Any] = {
-            name: np.concatenate([row[name] for row in rows]) for name in rows[0]
-        }
+        table: Any = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
         if batch.failed[0]:
             table["quaternion"][-1] = np.nan
         return [Motion(**table, axis=self.axis)]
@@ -335,7 +334,7 @@ def jacobian_error(record: Integrator, case: Case) -> float:
     return float((np.abs(whole - slopes) / ends[:, None]).max())
 
 
-def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
+def _sizes(record: Integrator, case: Case) -> Sizes:
     """Of each input, by the names that `Batch.jacobian` has for them."""
     rate, torque = float(np.linalg.norm(case.omega)), float(np.linalg.norm(case.torque_on(record)))
     sizes = {"state": [1.0] * 3 + [rate] * 3}
@@ -347,9 +346,7 @@ def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
     return sizes
 
 
-def _displaced(
-    record: Integrator, case: Case, sizes: Mapping[str, list[float]], moved: Array
-) -> Batch:
+def _displaced(record: Integrator, case: Case, sizes: Sizes, moved: Array) -> Batch:
     """Bodies at the start of the case, each with its inputs (n, inputs) moved."""
     parts = np.split(moved, np.cumsum([len(size) for size in sizes.values()])[:-1], axis=1)
     by = dict(zip(sizes, parts, strict=True))

@@ -98,7 +98,7 @@ WRONG = [
     (FLY, "--seed", ["-1"], "'--seed': Input should be greater"),
     (FLY, "--window", ["-1", "1e9"], "window"),
     (FLY, "--jobs", ["0"], "'--jobs': Input should be greater"),
-    ("campaign folder", "--replay", ["3"], "--replay must name a run of the folder of a campaign"),
+    ("campaign folder", "--replay", ["3"], "--replay must name a run of a campaign"),
     ("campaign folder", "--video", ["x.gif"], "--replay must name a run"),
     ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
     ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),

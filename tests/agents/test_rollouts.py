@@ -129,8 +129,8 @@ def test_a_result_does_not_depend_on_the_number_of_threads():
     ("arguments", "message"),
     [
         ({"networks": []}, "networks must be at least one"),
-        ({"networks": [small(0), small(1, hidden=(9,))]}, "networks must have one shape"),
-        ({"networks": small(0, 8)}, "networks must have 7 inputs and 3 outputs"),
+        ({"networks": [small(0), small(1, hidden=(9,))]}, "networks must be alike"),
+        ({"networks": small(0, 8)}, "networks must map 7 to 3 numbers"),
         ({"episodes": 0}, "episodes must be a positive integer, got 0"),
         ({"seeds": []}, "seeds must be at least one"),
         ({"seeds": [-1]}, "seed must be an integer from 0"),

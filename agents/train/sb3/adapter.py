@@ -132,9 +132,7 @@ class VectorEnvAdapter(VecEnv):
     ) -> list[Any]:
         """Call a method once, for all lanes; for some (else ValueError) if it changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
-            raise ValueError(
-                f"indices={indices!r}: {method_name!r} can be called only for all lanes"
-            )
+            raise ValueError(f"indices={indices!r}: {method_name!r} is called for all lanes only")
         method = getattr(self._owner(method_name), method_name)
         return self._of_each(method_name, method(*args, **kwargs), indices)
 
