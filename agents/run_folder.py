@@ -46,9 +46,7 @@ class RunFolder:
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
             if not isinstance(value := found.get(key), int | float):
-                raise ValueError(
-                    f"{str(self.results)!r} must tell {key} as a number, got {value!r}"
-                )
+                raise ValueError(f"{key} must be a number in {str(self.results)!r}, got {value!r}")
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:

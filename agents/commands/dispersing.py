@@ -33,8 +33,7 @@ def campaign(
     spread: Annotated[Path | None, Option(help="YAML: distributions.", metavar="FILE")] = None,
     require: Annotated[Path | None, Option(help="YAML: limits by figure.", metavar="FILE")] = None,
     out: Annotated[
-        Path | None,
-        Option(help="Folder of the campaign.", metavar="DIR", callback=options.folder_to_make),
+        Path | None, Option(help="Folder of it.", metavar="DIR", callback=options.folder_to_make)
     ] = None,
     env_arg: options.EnvArgs = None,
     seed: Annotated[int, Option(help="Of all draws.", min=0)] = 0,

@@ -154,8 +154,7 @@ INTEGRATORS: Any = {
 }
 POLICIES: Any = {"autocompletion": policies, "callback": known_policies}
 EnvArgs = Annotated[
-    list[Any] | None,
-    Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
+    list[Any] | None, Option(parser=pair, metavar="KEY=VALUE", help="An argument of the env.")
 ]
 Integrators = Annotated[
     list[str] | None,
@@ -187,8 +186,7 @@ Inertia = Annotated[
     Option(parser=numbers(3, 9), metavar="J,...", help="3 moments or 9 entries, in kg m^2."),
 ]
 Rates = Annotated[
-    Any,
-    Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates about the body axes, in rad/s."),
+    Any, Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates, body axes, in rad/s.")
 ]
 TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
 Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]

@@ -53,8 +53,7 @@ def simulate(
     steps: Annotated[int, Option(help="Number of steps.", min=1)] = 1000,
     mgl: options.Weight = 0.0,
     record_every: Annotated[
-        int | None,
-        Option(help="Steps between recorded instants; default 1, more past 100,000 steps.", min=1),
+        int | None, Option(help="Steps between instants; 1, more past 100,000 steps.", min=1)
     ] = None,
     csv: Annotated[
         Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)

@@ -39,9 +39,9 @@ _ARCSECOND = math.radians(1.0 / 3600.0)
 # order of those that small satellites fly, and no product's.
 SENSORS: dict[str, Any] = {
     "gyro": {
-        "angle_walk": math.radians(0.10) / 60.0,
+        "angle_walk": math.radians(0.1) / 60.0,
         "rate_walk": 1e-7,
-        "bias": math.radians(10.0) / 3600.0,
+        "bias": math.radians(10.0) / 3600,
     },
     "star_tracker": {
         "across_boresight": 10.0 * _ARCSECOND,

@@ -55,18 +55,18 @@ def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[s
 def print_evaluations(
     evaluations: Mapping[str, Evaluation],
     env_id: str,
-    contenders: Sequence[Contender],
+    who: Sequence[Contender],
     which: str = "fixed",
 ) -> None:
     """Write a line for each policy, then what differs. which: word for the start states."""
-    kwargs = contenders[0].env_kwargs
-    differ = any(one.env_kwargs != kwargs for one in contenders)
+    kwargs = who[0].env_kwargs
+    differ = any(one.env_kwargs != kwargs for one in who)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
     heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
     found = {name: one.as_dict() for name, one in evaluations.items()}
     columns = _told(_OF_EVALUATE, found.values())
     print_table(heading, ("policy", *columns), _rows(found, columns))
-    for one in contenders:
+    for one in who:
         if differ:
             with_what = _arguments(one.env_kwargs) or "no --env-arg"
             print(plain(f"{one.name}: judged with {with_what}"))

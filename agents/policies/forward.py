@@ -130,10 +130,7 @@ class Stack(NamedTuple):
         )
 
     def act(
-        self,
-        owner: NDArray[np.int64],
-        observations: NDArray[np.float32],
-        actions: NDArray[np.float64],
+        self, owner: Any, observations: NDArray[np.float32], actions: NDArray[np.float64]
     ) -> None:
         """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous;
         owner (blocks,): the network of each block of eight lanes."""

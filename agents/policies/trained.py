@@ -88,10 +88,7 @@ def _shown(space: Space) -> str:
 
 
 def write(
-    folder: Path,
-    network: Network | RecurrentNetwork,
-    spaces_of: tuple[Space, Space],
-    config: Mapping[str, Any],
+    folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Mapping[str, Any]
 ) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: observations, actions. config:
     algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told."""

@@ -94,11 +94,7 @@ def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -
 
 
 def improve(
-    learner: "Learner",
-    config: Mapping[str, Any],
-    folder: RunFolder,
-    job: run.Job,
-    callbacks: Callbacks,
+    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, job: run.Job, calls: Callbacks
 ) -> dict[str, Any]:
     """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
@@ -113,8 +109,8 @@ def improve(
             while learner.iteration < total:
                 gain = learner.iterate()
                 done = learner.iteration
-                for callback in callbacks:
-                    callback(learner)
+                for call in calls:
+                    call(learner)
                 show(learner.steps, steps)
                 if judges and (done % judge_every == 0 or done == total):
                     found = learner.judge(config)

@@ -19,6 +19,7 @@ from rbgym.validation.papers import PAPER_CLAIMS, Measure
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
+Names = Sequence[str] | None
 
 __all__ = [
     "Claim",
@@ -32,9 +33,9 @@ __all__ = [
 
 
 def validate(
-    names: Sequence[str] | None = None,
+    names: Names = None,
     *,
-    cases: Sequence[str] | None = None,
+    cases: Names = None,
     steps: int = 20_000,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -55,11 +56,7 @@ def validate(
 
 
 def validate_endurance(
-    names: Sequence[str] | None = None,
-    *,
-    steps: int = ENDURANCE,
-    jobs: int = 1,
-    progress: Progress | None = None,
+    names: Names = None, *, steps: int = ENDURANCE, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
     """Claims that nothing which is conserved of free bodies and of the heavy top has a trend over
     ten million steps. names, jobs, progress: see `validate`."""
@@ -74,11 +71,7 @@ def validate_endurance(
 
 
 def validate_derivatives(
-    names: Sequence[str] | None = None,
-    *,
-    cases: Sequence[str] | None = None,
-    jobs: int = 1,
-    progress: Progress | None = None,
+    names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
     """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential,
     by differences of the eighth order. names, cases, jobs, progress, errors: see `validate`. Each
@@ -88,7 +81,7 @@ def validate_derivatives(
 
 
 def validate_external(
-    names: Sequence[str] | None = None, *, jobs: int = 1, progress: Progress | None = None
+    names: Names = None, *, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
     """Claims that the motions come to the ends that others published, see `external.EXTERNAL`; of
     "exact" also the errors of a thousand free bodies in units of the last place. names, jobs,
