@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.arguments import count, unit
+from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
@@ -42,8 +42,6 @@ class EnvSubject(Subject):
     environment; with inertia (3,) or (3, 3) [kg m^2] of the body, which must be free.
     place: (env, quaternion, angular_velocity), called after a reset, puts every body there; without
     it symmetries are not measured.
-    momentum_axis: (3,) unit world vector, the only component of momentum that gravity leaves
-    invariant. None: what `env.unwrapped.potential` implies, the whole vector where there is none.
 
     Raises ValueError for bad arguments.
     """
@@ -56,7 +54,6 @@ class EnvSubject(Subject):
     seed: int = 0
     options: dict[str, Any] | None = None
     action: Any = None
-    momentum_axis: ArrayLike | None = None
     limits: Limits = field(default_factory=Limits, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,8 +68,6 @@ class EnvSubject(Subject):
                 "read and inertia must be given both or neither, "
                 f"got read={self.read!r} and inertia={self.inertia!r}"
             )
-        if self.momentum_axis is not None:
-            unit("momentum_axis", self.momentum_axis, 3, 1e-9)
 
     @property
     def title(self) -> str:
@@ -141,8 +136,6 @@ class EnvSubject(Subject):
         return nullcontext(self.env) if isinstance(self.env, ENVIRONMENTS) else closing(self.env())
 
     def _axis(self, env: Env) -> Array | None:
-        if self.momentum_axis is not None:
-            return np.asarray(self.momentum_axis, dtype=np.float64)
         try:
             potential = None if self.read else _own(env, "potential")[0]
         except ValueError:

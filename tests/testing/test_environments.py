@@ -96,8 +96,6 @@ def test_gymnasiums_own_vector_of_the_top_is_read_as_well():
 def test_in_gravity_the_vertical_momentum_alone_is_judged():
     top = gym.make("RigidTop-v0")
     assert EnvSubject(top).axis.tolist() == [0, 0, 1]
-    with pytest.raises(AssertionError, match="does not conserve momentum:"):
-        assert_torque_free_invariants(top, steps=20, momentum_axis=(1, 0, 0))
 
 
 @pytest.mark.interpreted
@@ -207,7 +205,6 @@ def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
     ({"read": read}, "read and inertia must be given both"),
     ({"inertia": INERTIA}, "read and inertia must be given both"),
     ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
-    ({"read": read, "inertia": INERTIA, "momentum_axis": (1, 1, 0)}, "momentum_axis"),
     ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
 )
 def test_bad_arguments_are_refused_by_name(options):

@@ -29,22 +29,16 @@ class VectorEnvAdapter(VecEnv):
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
     `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs where there
-    are constraints, and `info`. `reset_infos` holds what the last full `reset` returned, emptied
+    are constraints. `reset_infos` holds what the last full `reset` returned, emptied
     for a lane that is reset on the way.
 
     vector_env: an attribute or a method is that of all lanes, but for `state` and `invariants`.
-    info: names of entries of every step's infos. trains: whether `seed` gives the lanes those of a
+    trains: whether `seed` gives the lanes those of a
     training, see `training_seeds`. Raises ValueError if `vector_env` is none, or resets at another
     time.
     """
 
-    def __init__(
-        self,
-        vector_env: VectorEnv[Any, Any, Any],
-        *,
-        info: Sequence[str] = (),
-        trains: bool = False,
-    ) -> None:
+    def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
         if not isinstance(vector_env, VectorEnv):
             raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
         mode = vector_env.metadata.get("autoreset_mode")
@@ -55,7 +49,7 @@ class VectorEnvAdapter(VecEnv):
             )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
         self._actions: Any = None
-        self._trains, self._told = trains, ("cost", *info)
+        self._trains = trains
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
@@ -91,7 +85,7 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        told = {name: infos[name].tolist() for name in infos if name.startswith(self._told)}
+        told = {name: infos[name].tolist() for name in infos if name.startswith("cost")}
         lane_infos: list[dict[str, Any]] = [
             {name: column[lane] for name, column in told.items()} for lane in range(self.num_envs)
         ]
@@ -158,15 +152,13 @@ def make_sb3_env(
     num_envs: int,
     seed: int | None = None,
     *,
-    info: Sequence[str] = (),
     render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
-    all lanes; None for fresh entropy. info: names of entries that every step's infos are to have,
-    beside the costs of constraints. render_mode, kwargs: arguments of the env.
+    all lanes; None for fresh entropy. render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
@@ -183,7 +175,7 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
-    adapter = VectorEnvAdapter(vector_env, info=info, trains=True)
+    adapter = VectorEnvAdapter(vector_env, trains=True)
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter)
