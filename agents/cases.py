@@ -87,9 +87,8 @@ def check_policy(name: str) -> None:
 def by_name(
     argument: str, value: Mapping[str, Any] | None, must_end: bool = False
 ) -> dict[str, Any]:
-    """Arguments of an env by their names, as a dict of its own; ValueError for what is none, for
-    names that are said elsewhere: which env it is, how many, and what is done with it, and for a
-    bad time limit; Gymnasium's -1, for none, is one where an episode must end."""
+    """Arguments of an env by their names, in a dict of its own; ValueError for names that are said
+    elsewhere, and for a bad time limit, as -1, for none, where an episode must end."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -128,12 +127,9 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an env that is trained in or judged, with the `max_episode_steps` of a
-    `satellite` where they lack it.
-
-    A slew has twice the largest half turn and what success takes besides; with a satellite slower
-    than the task's, the task's own seconds at least, as all else has; stopping a tumble and
-    emptying wheels have as many times that as they take longer.
-    """
+    `satellite` where they lack it: twice the largest half turn of a slew and what success takes
+    besides; with a satellite slower than the task's, the task's own seconds at least, as all else
+    has; of tumbles and momentum as many times that as they take longer."""
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
         return kwargs

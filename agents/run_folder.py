@@ -24,9 +24,8 @@ _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vec
 
 
 class RunFolder:
-    """The paths inside one run's folder. config: what was asked for. checkpoint: the training as it
-    stood last. model, normalizer: what Stable-Baselines3 saves. policy: as data, see
-    `rbgym.agents.policies`. results: written last, which says finished. tensorboard: the log."""
+    """The paths inside one run's folder. checkpoint: the training as it stood last. model,
+    normalizer: as Stable-Baselines3 saves them. results: written last, which says finished."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -105,12 +104,10 @@ class Training:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place once it is written and on the disk.
-
-    Whatever interrupts the writing, `path`, or what it links to, holds the old content or the new
-    one. Of several processes the last one stays. What a killed one had begun is removed a day
-    later. Raises OSError, which names `path`, for a full disk, and for something else than a file.
-    """
+    """A temporary path that takes the place of `path` once it is written and on the disk: `path`,
+    or what it links to, holds the old content or the new one. Of several processes the last one
+    stays; what a killed one had begun is removed a day later. Raises OSError, which names `path`,
+    for a full disk, and for something else than a file."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))

@@ -182,12 +182,10 @@ class _Described:
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """All that the next steps depend on, to go on from by `set_state`, to the last bit.
-
-        rows: (r,), of a vector env (n, r), float64: bodies, clocks, actuators, targets, seeds and
-        noise, as envs of the same arguments lay them out. generator: (6,) uint64, of `np_random`.
-        What a callable given as a hook remembers is not in it. ResetNeeded before a reset.
-        """
+        """All that the next steps depend on, to go on from by `set_state`, to the last bit, but for
+        what a callable given as a hook remembers. rows: (r,), of a vector env (n, r), float64, laid
+        out as in envs of the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded
+        before a reset."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
@@ -291,9 +289,8 @@ class _Described:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia
-        (3, 3) [kg m^2, body], and by name what else `reset` can be given. Copies. ResetNeeded
-        before a reset."""
+        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia (3,
+        3) [kg m^2, body], and what else `reset` takes. Copies. ResetNeeded before a reset."""
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before reading parameters")
         found = parameters.read(self._episodes)

@@ -270,14 +270,11 @@ class Building:
         return shown(form, task.rate_limit, triple("rates", most), more)
 
     def _rate_bounds(self, torque: Array) -> Array:
-        """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
-
-        torque: largest about each axis [N m], but for the potential's. A body with two equal
-        moments keeps its rate across the symmetry axis and its spin apart: each changes by its own
-        torque only, unless rotors couple them. Any other body can pour its energy into its smallest
-        axis, and is bounded by energy: sqrt(J omega . omega) grows by at most |torque| dt /
-        sqrt(J_min).
-        """
+        """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit,
+        under a torque (3,) [N m] and the potential's. A body with two equal moments keeps its rate
+        across the symmetry axis and its spin apart, unless rotors couple them. Any other can pour
+        its energy into its smallest axis: sqrt(J omega . omega) grows by at most |torque| dt /
+        sqrt(J_min)."""
         body, dt, limit = self.body, self.dt, self.task.rate_limit
         if isinstance(self.potential, HeavyTop | SoftWall):
             torque = torque + abs(getattr(self.potential, "mgl", _PULL))
@@ -292,9 +289,8 @@ class Building:
         return np.asarray(_SLACK * bounds)
 
     def _least_time(self) -> float:
-        """Least time [s], at full torque about the body axis that takes longest, of what an episode
-        asks for: to empty the wheels, to stop the fastest tumble, or the largest turn from rest to
-        rest; 0 of anything else."""
+        """Least time [s], at full torque about the slowest axis, of what is asked for: to empty the
+        wheels, to stop the fastest tumble, or the largest turn from rest to rest; or 0."""
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         coils: Any = effector.sheds

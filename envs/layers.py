@@ -29,11 +29,7 @@ _WHOLE = {"reward", "satellite"}  # a sum of weights that joined another's would
 
 @dataclass
 class Layers:
-    """Arguments joined layer by layer.
-
-    arguments: what came of it. sources: the name of the layer that has said an argument, (name,),
-    or a key of it, (name, key).
-    """
+    """Arguments joined layer by layer, and by (name,) or (name, key) the layer that has said it."""
 
     arguments: dict[str, Any] = field(default_factory=dict)
     sources: dict[Path, str] = field(default_factory=dict)
@@ -102,11 +98,8 @@ def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
-    """The tree of parts, by the names of the arguments of `gym.make`.
-
-    A leaf is {"value": plain data, "source": name of the layer that has said it}.
-    task: `rbgym.envs.task.Task`. episodes: `rbgym.envs.episodes.Episodes`.
-    """
+    """The tree of parts, by the names of the arguments of `gym.make`; a leaf is {"value": plain
+    data, "source": name of the layer that has said it}."""
     setup, batch, arguments = episodes.setup, episodes.batch, layers.arguments
     parts, body, actuator = setup.parts, batch.bodies[0], setup.actuator
 

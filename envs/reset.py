@@ -71,10 +71,7 @@ def place(
     episodes: Episodes, lanes: Lanes, options: dict[str, Any], moments: Array | None = None
 ) -> float:
     """Put bodies, and their targets, where options["state"] says; returns how episodes begin then.
-
-    moments: principal ones of the lanes (n, 3), default those with which the bodies were made.
-    ValueErrors leave everything as it was; else the episodes are left.
-    """
+    moments: principal ones of the lanes (n, 3), or None. ValueErrors leave all as it was."""
     state: Any = options.get("state")
     if state is None:
         return at.DRAWN

@@ -107,11 +107,9 @@ class Places(NamedTuple):
 
 
 class TaskRows(Record):
-    """Where a number of a task stands. Every part is given it, and reaches the others by it.
-
-    physics: `rbgym.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
-    that the parts declare; with a row r, the number of the lane at i is buffer[i + r * LANES].
-    """
+    """Where a number of a task stands; every part reaches the others by it. Behind the rows of
+    every task come those that the parts declare; of row r, the lane at i has buffer[i + r *
+    LANES]."""
 
     physics: Any
     parts: Any

@@ -262,11 +262,9 @@ def _moved(guess: _Guess, change: Array) -> _Guess:
 
 def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
     """Prediction less samples (n, 2, 3), a rotation vector in body axes [rad] and rates [rad/s],
-    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias.
-
-    The tensor is moved through the Cholesky factor of the second moments of mass: every factor is
-    that of a body. NaN where a motion cannot be predicted.
-    """
+    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias; NaN where
+    there is no prediction. The tensor is moved through the Cholesky factor of the second moments of
+    mass, each of which is that of a body."""
     factor = np.linalg.cholesky(np.trace(guess.inertia) / 2.0 * np.eye(3) - guess.inertia)
     steps = _STEP * np.repeat(
         [1.0, np.sqrt(np.mean(data.rates**2)), np.abs(factor).max()], [3, 3, 6]

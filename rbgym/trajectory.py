@@ -198,14 +198,11 @@ def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -
 
 
 class _Flight:
-    """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5.
-
-    Forces see the attitude of their stage and torques the position of theirs:
+    """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5: y = (p, q).
+    Forces see the attitude of their stage, torques the position of theirs:
 
         p'' = F(t, p, p', q, omega)/m,
         q'' = q' q* q' + (1/2) q o J^-1 (tau(t, p, p', q, omega) - omega x J omega), omega = 2 q* q'
-
-    The state is y = (p, q), and dy its rate.
     """
 
     def __init__(self, body: RigidBody, scheme: RKN4, force: Force, torque: Torque) -> None:

@@ -26,9 +26,8 @@ _DECIDING = 1e9  # runs beyond which nobody decides
 
 
 class Verdict(NamedTuple):
-    """value: what the runs have, with its interval. margin: to the limit, negative beyond it.
-    shown: confidence at which they show the requirement to be met. decides: about how many runs
-    would decide what is undecided, None for what is not, or beyond a billion."""
+    """value: with its interval. margin: to the limit, negative beyond it. shown: confidence at
+    which it is shown to be met. decides: runs that would decide what is undecided."""
 
     value: float
     low: float

@@ -40,11 +40,8 @@ class Source(NamedTuple):
 
 
 class Spread:
-    """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
-    draws. columns: names of the numbers that are drawn.
-
-    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
-    """
+    """The sources of a campaign, see docs/campaign.md. columns: names of the numbers that are
+    drawn, by Philox, keyed by seed and run (or group), with the source's name in the counter."""
 
     def __init__(self, spread: Mapping[str, Any], nominal: Nominal, seed: int) -> None:
         self.nominal, self.seed = nominal, seed

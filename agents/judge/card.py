@@ -63,13 +63,10 @@ _RUBBING = {"friction": 0.5}  # of wheels that have any
 
 @dataclass(frozen=True)
 class Row:
-    """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
-
-    of_seeds: by the seed of training, for policies trained with several, of which the package's is
-    the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
-    wall_time. conditions: the evaluation of "all" in those of `conditions_of`, of the package's
-    policy trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
-    """
+    """One controller or algorithm. merits: by category and of "all". of_seeds: success by the seed
+    of training, of several of which the package's is the median. origin: of a trained policy,
+    algorithm, seed, timesteps, wall_time. conditions: of "all" in those of `conditions_of`, by the
+    package's policy for it. holds: of a controller, see `rbgym.agents.controllers.validity`."""
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
@@ -247,12 +244,10 @@ class Condition(NamedTuple):
 
 
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
-    """Those that make sense for a task, by name; given: arguments that the env has in all of them.
-
-    "behind": gyros and a star tracker, `SENSORS`, measure the state, an estimator stands in front,
-    and commands act one control period late. "dispersed": bodies and actuators differ from what
-    laws are told, `DISPERSIONS`. Neither where its arguments are given.
-    """
+    """Those that make sense for a task, by name. given: arguments of the env in all of them; where
+    a condition's own are among them it is left out. "behind": `SENSORS` measure the state, an
+    estimator stands in front, commands act one control period late. "dispersed": bodies and
+    actuators are off by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)

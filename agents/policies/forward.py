@@ -92,9 +92,8 @@ def _activate(y, count, activation):
 
 class Stack(NamedTuple):
     """Networks of one shape side by side. weights: (networks, k) float32, of each layer W (outputs,
-    inputs) and b, row-major, padded. sizes: of the layers, padded. bound, squashed: see OUTPUTS.
-    picked: (inputs,), columns of the observation. mean, scale: (networks, inputs), of (observation
-    - mean) * scale, which is clipped to +-clip (networks,)."""
+    inputs) and b, row-major, padded. picked: (inputs,), columns of the observation. mean, scale:
+    (networks, inputs), of (observation - mean) * scale, clipped to +-clip (networks,)."""
 
     weights: NDArray[np.float32]
     sizes: NDArray[np.int64]

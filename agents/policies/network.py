@@ -31,13 +31,10 @@ _CANONICAL = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)).
-
-    mean, variance: (inputs,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
-    repeats: columns of the observation that are inputs once more, behind all columns, with a mean
-    and a variance of their own: a fine scale next to a coarse one. Raises ValueError for shapes
-    that differ, a variance below zero, bounds that are not positive and repeats of no column.
-    """
+    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)),
+    as Stable-Baselines3's VecNormalize. mean, variance: (inputs,). clip: the bound of the result.
+    repeats: columns of the observation that are inputs once more, behind all, on a scale of their
+    own. ValueError for shapes that differ and numbers out of range."""
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -272,10 +269,10 @@ class Network:
 class RecurrentNetwork:
     """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on what the last gives.
 
-    cells: of each the weights of what comes in (4 h, inputs), those of its own output before
-    (4 h, h), and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. normalizer:
-    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter &
-    Schmidhuber (1997), Long short-term memory, with the forget gate of Gers et al. (2000).
+    cells: of each the weights of what comes in (4 h, inputs), of its own output before (4 h, h),
+    and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. The head has no
+    normalizer. Source: Hochreiter & Schmidhuber (1997), Long short-term memory; forget gate of Gers
+    et al. (2000).
     """
 
     cells: tuple[Cell, ...]

@@ -47,9 +47,8 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
 
 
 def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
-    """The deterministic policy of a model. normalizer: what observations pass before, a
-    VecNormalize, a Normalizer or None. ValueError for a policy that is neither kind of network, and
-    for one of other spaces than boxes of observations and actions in +-1."""
+    """The deterministic policy of a model. normalizer: a VecNormalize, a Normalizer or None.
+    ValueError for a policy that is neither kind of network, or has actions other than in +-1."""
     if not isinstance(normalizer, VecNormalize | Normalizer | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)

@@ -139,12 +139,9 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes.
-
-    network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
-    in which the critic alone learns. iteration: how many are done. before: steps of an imitation.
-    seconds: of all. judgements: of the validation set; best: weights at number `chosen_look`.
-    """
+    """A training as it stands: policy, critic, their optimisers, and the lanes. network: what the
+    policy begins as. chosen: hyperparameters; `warm`: iterations in which the critic alone learns.
+    before: steps of an imitation. best: weights at number `chosen_look` of the judgements."""
 
     def __init__(
         self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int

@@ -203,14 +203,13 @@ def imitated(
 class Imitation:
     """A network learns what a law commands, in the states to which the network itself leads.
 
-    Round by round the lanes fly, some steered by the law and the others by the network; in every
-    state the law says what it would command, and the network is fitted to all that was said so far.
-    Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured
-    prediction to no-regret online learning, Int. Conf. Artificial Intelligence and Statistics
-    (DAgger).
+    Round by round the lanes fly, some steered by the law and the others by the network; the network
+    is fitted to what the law would have commanded in all states so far. Source: Ross, Gordon &
+    Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online
+    learning, Int. Conf. Artificial Intelligence and Statistics (DAgger).
 
-    lanes: a vector env that resets itself (NEXT_STEP). law: its controller. actor: layers of
-    PyTorch behind `shown`, which makes their inputs of observations. seeds, length: of a round.
+    lanes: a vector env that resets itself (NEXT_STEP). actor: layers of PyTorch behind `shown`,
+    which makes their inputs of observations. seeds, length: of a round.
     """
 
     def __init__(

@@ -51,9 +51,8 @@ def read(
     known: Collection[str],
     needed: Collection[str],
 ) -> dict[str, Any]:
-    """The hyperparameters of an env: the file's default ones, those of the env, `changes`. preset:
-    name of our file; file: in place of ours. Raises ValueError for a file that cannot be read, a
-    key that is not known, and one that is missing."""
+    """The hyperparameters of an env: the default ones of our file `preset`, or of `file`, those of
+    the env, `changes`. ValueError for a bad file, an unknown key and a missing one."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)

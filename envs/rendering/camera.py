@@ -46,13 +46,11 @@ class Item(NamedTuple):
 
 
 class Camera:
-    """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards.
-
-    size: (width, height) of the picture [pixels]. field: angle between its nearer edges [rad].
-    axes: unit vectors to the right, upwards and forwards, as rows (3, 3). scale: pixels per unit of
-    the tangent of the angle off the middle. near: least depth [m] at which anything is drawn.
-    middle: pixel (2,) of `center`, a little high for the words below.
-    """
+    """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards. size:
+    (width, height) [pixels]. field: angle between the nearer edges [rad]. axes: unit vectors to the
+    right, upwards and forwards, as rows. scale: pixels per unit of the tangent of the angle off the
+    middle. near: least depth [m] that is drawn. middle: pixel of `center`, a little high for the
+    words below."""
 
     def __init__(
         self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD

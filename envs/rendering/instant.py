@@ -223,10 +223,8 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
 
 
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
-    """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
-
-    trail: of the pictures of this lane before; without it no trace. Changes nothing in the env.
-    """
+    """What is to be seen of one lane of an env of rbgym, wrapped or not; changes nothing there.
+    trail: of the pictures of this lane before; without it no trace."""
     return next(scenes_of(env, {lane: trail or Trail()}))
 
 

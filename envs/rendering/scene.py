@@ -127,13 +127,10 @@ Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """All that is to be drawn.
-
-    goal: the attitude (and place, and size) to be reached, as a ghost of the body, or None. parts:
-    wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and field.
-    curves: the trace of the body's z axis (of a flyer, of its centre), the path of the angular
-    velocity in the body, goals and bounds of directions, the mast of a body with a wall.
-    """
+    """All that is to be drawn. goal: what is to be reached, as a ghost of the body. parts: wheels,
+    pivot, station, wall. vectors: angular velocity, momentum, torque, force, field. curves: the
+    trace of the body's z axis or, of a flyer, its centre, the polhode, goals and bounds, the mast
+    of a wall."""
 
     body: Part
     caption: Caption

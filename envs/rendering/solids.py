@@ -112,12 +112,9 @@ def across_and_along(axis: ArrayLike) -> Array:
 
 @functools.lru_cache(maxsize=64, typed=True)  # potentials of two classes may be equal
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
-    """The homogeneous solid that has the body's mass and moments, in body axes.
-
-    A cone on its tip for a body in a `HeavyTop`, as high and wide as centre of mass and inertia
-    say; else a box, or a cylinder where just two moments are equal, with the body's principal
-    axes. Edges too thin to be seen are drawn thicker.
-    """
+    """The homogeneous solid that has the body's mass and moments, in body axes: a cone on its tip
+    in a `HeavyTop`, a cylinder where just two moments are equal, else a box. Edges too thin to be
+    seen are drawn thicker."""
     if isinstance(potential, HeavyTop):
         return _top_of(body, potential)
     # The inertia about the centre of mass, where the body is pivoted elsewhere.

@@ -353,11 +353,7 @@ def _widened(typingctx, values, v):
 
 def along_three(function):
     """Make compiled code inline a function of others, three numbers v and h, which returns numbers
-    and a flag.
-
-    Where of these v alone has derivatives, it is computed with those along v itself, three and not
-    twelve, and the chain rule gives the rest.
-    """
+    and a flag: where of these v alone has derivatives along these three, and the chain rule."""
 
     def chained(others, v, h):
         values, flag = function(others, _narrowed(v), h)

@@ -134,10 +134,8 @@ def _has_loop(blocks: dict[int, Any]) -> bool:
 
 
 class Compiler(CompilerBase):
-    """Numba's compiler with this pass before branches are cut off.
-
-    unrolls: loops of what is inlined are to be gone before those around them are vectorised.
-    """
+    """Numba's compiler with this pass before branches are cut off. unrolls: loops of what is
+    inlined are to be gone before those around them are vectorised."""
 
     unrolls = True
 

@@ -40,13 +40,10 @@ _FROM_NAMEDTUPLE = (
 
 @dataclass_transform(frozen_default=True)
 class Record(tuple[Any, ...]):
-    """Base of the classes whose methods compiled code calls.
-
-    Annotated names become fields, as in `typing.NamedTuple`; a subclass of a class with fields may
-    only add methods. What a subclass must give is `required`. Methods of one name take the same
-    number of arguments in all classes. Class and static methods, properties and names with two
-    underscores are Python's alone.
-    """
+    """Base of the classes whose methods compiled code calls. Annotated names become fields, as in
+    `typing.NamedTuple`; a subclass of a class with fields may only add methods. What a subclass
+    must give is `required`. Methods of one name take as many arguments in all classes. Class and
+    static methods, properties and names with two underscores are Python's alone."""
 
     __slots__ = ()
     # A method of an empty tuple is none for numba, so a record without fields holds a None.

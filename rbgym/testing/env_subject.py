@@ -33,17 +33,15 @@ class EnvSubject(Subject):
     """An environment, single or vector, and how its physics is seen.
 
     env: the environment, left open; or a function that makes one, closed after each run. steps: of
-    the run, over as many episodes as it takes. seed, options: of the first reset; options also of
-    the following ones. action: one that exerts no torque, default zeros of a Box.
+    the run, over as many episodes as it takes. seed: of the first reset; options: of all. action:
+    one that exerts no torque, default zeros of a Box.
 
-    Environments in rbgym's manner, with `env.unwrapped.state` (quaternion, angular_velocity) and
-    `env.unwrapped.invariants()` (energy, angular_momentum), need no more. For others:
-    read: (env) -> (quaternion (4,), angular_velocity (3,)), with a leading lane axis for a vector
-    environment; with inertia (3,) or (3, 3) [kg m^2] of the body, which must be free.
-    place: (env, quaternion, angular_velocity), called after a reset, puts every body there; without
-    it symmetries are not measured.
-
-    Raises ValueError for bad arguments.
+    Environments with `env.unwrapped.state` (quaternion, angular_velocity) and
+    `env.unwrapped.invariants()` (energy, angular_momentum) need no more. For others: read: (env) ->
+    (quaternion (4,), angular_velocity (3,)), of a vector environment with a leading axis; with
+    inertia (3,) or (3, 3) [kg m^2] of the body, which must be free. place: (env, quaternion,
+    angular_velocity), called after a reset, puts every body there; without it symmetries are not
+    measured. Raises ValueError for bad arguments.
     """
 
     env: Env | Callable[[], Env]

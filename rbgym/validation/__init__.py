@@ -40,15 +40,12 @@ def validate(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Claim]:
-    """Claims on the named integrators, measured over runs of `steps` steps; default all, with
-    `integrators.KICKED`.
+    """Claims on the named integrators over runs of `steps` steps; default all, with `KICKED`.
 
     A declared invariant must stay under its bound, one that is not declared must drift over its
     own; orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
-    "gravity_gradient", default all. jobs: processes. progress: called with (done, all).
-
-    Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers;
-    ChildProcessError if one of several processes is killed.
+    "gravity_gradient", default all. jobs: processes. progress: called with (done, all). Raises
+    ValueError for bad arguments; ChildProcessError if one of several processes is killed.
     """
     steps = count("steps", steps)
     tasks = [partial(_declared, name, kind, steps) for name, kind in _pairs(names, cases)]
@@ -73,9 +70,9 @@ def validate_endurance(
 def validate_derivatives(
     names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential,
-    by differences of the eighth order. names, cases, jobs, progress, errors: see `validate`. Each
-    pair compiles for half a minute, once."""
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, by differences
+    of the eighth order. Arguments, errors: see `validate`. Each pair compiles for half a minute,
+    once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
@@ -84,8 +81,7 @@ def validate_external(
     names: Names = None, *, jobs: int = 1, progress: Progress | None = None
 ) -> list[Claim]:
     """Claims that the motions come to the ends that others published, see `external.EXTERNAL`; of
-    "exact" also the errors of a thousand free bodies in units of the last place. names, jobs,
-    progress: see `validate`."""
+    "exact" also the errors of a thousand free bodies in last places. Arguments: see `validate`."""
     chosen = _names(names)
     tasks: list[Measure] = [
         partial(external_claims, name, kind)

@@ -114,11 +114,8 @@ def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict
 
 
 def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
-    """Claims that what the integrator conserves has no trend over a long run.
-
-    Momentum that a free body keeps is compared bit for bit. Of the others a line is fitted to the
-    error, and its change over the run is the trend: a random walk of round-off has none.
-    """
+    """Claims that what the integrator conserves has no trend over a long run. Momentum of a free
+    body is compared bit for bit; else a line is fitted to the error: a random walk has no trend."""
     record = integrators.get(name)
     (case,) = (case for case in CASES if case.kind == kind)
     run = case.run(record, long_dt(record, case), steps)
@@ -200,11 +197,9 @@ def _orders(
 
 @cache
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
-    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon.
-
-    By a formulation that shares nothing with the integrators: Euler's equations for the body rates
-    and R' = R skew(omega), by the classical Runge-Kutta method.
-    """
+    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and
+    R' = R skew(omega), which share nothing with the integrators, by the classical Runge-Kutta
+    method."""
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia
     inverse, u = np.linalg.inv(J), np.array(torque)

@@ -22,12 +22,9 @@ UNIT = {"attitude": "rad", "rates": "rad/s"}
 
 
 class External(NamedTuple):
-    """A motion with a known end.
-
-    attitudes (n, 4): at n instants, equally spaced up to the case's horizon; rates (3,): at its end
-    [rad/s, body]; each may be missing. own: how far these, and round-off, may be off. spread: how
-    far the tools that published it lie apart, or what is asked for in its place.
-    """
+    """A motion with a known end. attitudes (n, 4): at n instants, equally spaced up to the case's
+    horizon; rates (3,): at its end [rad/s, body]. own: how far these, and round-off, may be off.
+    spread: how far the tools that published it lie apart, or what is asked for instead."""
 
     case: Case
     source: str

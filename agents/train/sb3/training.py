@@ -157,8 +157,7 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 class BetweenRollouts(BaseCallback):
     """Shows how far a training is, and every so many env steps saves a checkpoint and judges the
-    policy, 0 for never. Stable-Baselines3's own bar, updated at every step, took half of the time.
-    Draws from no generator that the training uses."""
+    policy, 0 for never. Draws no random number. SB3's own bar took half of the time."""
 
     def __init__(
         self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
@@ -234,13 +233,10 @@ def last_mean_return(model: Any) -> float | None:
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
-    """Write all that a training depends on between two rollouts, whole or not at all.
-
-    The file is a zip of the model as SB3 saves it, and of a pickle: the vector env with its running
-    episodes and the statistics of its normaliser, the random generators, the memory of a recurrent
-    policy and the replay buffer of an off-policy one. A training restored from it goes on as if it
-    had never stopped. It holds pickles: load your own only.
-    """
+    """Write all that a training depends on between two rollouts, whole or not at all: a zip of the
+    model as SB3 saves it, and of a pickle of the running episodes, the statistics of the
+    normaliser, the random generators, the memory of a recurrent policy and the replay buffer. A
+    training goes on from it as if it had never stopped. It holds pickles: load your own only."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())
