@@ -71,8 +71,7 @@ class RunFolder:
         if differing:
             changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
             raise ValueError(
-                f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
-                "or overwrite it"
+                f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"
             )
 
 

@@ -97,8 +97,7 @@ class _Described:
         env is made, and would change nothing."""
         if name in ARGUMENTS:
             raise AttributeError(
-                f"{name} is an argument of gym.make and cannot be set afterwards, got {value!r}: "
-                "make another env"
+                f"{name} cannot be set but by gym.make, got {value!r}: make another env"
             )
         super().__setattr__(name, value)
 
@@ -167,8 +166,7 @@ class _Described:
         given = action if type(action) is np.ndarray else real("action", action)
         if given.shape != self._shape or given.dtype.kind not in "fiu":
             raise ValueError(
-                f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
-                f"{given.shape}"
+                f"action must be numbers {self._shape}, got {given.dtype} {given.shape}"
             )
         return np.array(given, np.float64, order="C", ndmin=2)
 

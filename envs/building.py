@@ -248,8 +248,7 @@ class Building:
         if callable(name) and self.hooks.get("observation") is name:
             if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
-                    "observation must be named with sensor, faults of it, or preview: a callable "
-                    "sees the true state"
+                    "observation must be named with sensor, its faults, or preview, got a callable"
                 )
             name = "quaternion"  # of which nothing is shown
         named("observation", name, FORMS, " or a callable")

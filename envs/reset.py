@@ -110,8 +110,7 @@ def place(
         values = checked(name, key.width) if name in state else np.full((n, key.width), key.rest)
         if ((values < key.low) | (values > key.high)).any():
             raise ValueError(
-                f'options["state"]["{name}"] must be within [{key.low:g}, {key.high:g}], '
-                f"got {values!r}"
+                f'options["state"]["{name}"] must be in [{key.low:g}, {key.high:g}], got {values!r}'
             )
         beside[row + key.first] = values
     # The bodies as they were made: no round-off of an episode is to be in the next start.

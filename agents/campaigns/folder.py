@@ -82,8 +82,7 @@ class Campaign:
             was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
             if new := [f"{n} {was.get(n)!r} -> {v!r}" for n, v in now.items() if was.get(n) != v]:
                 raise ValueError(
-                    f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): choose "
-                    "another folder"
+                    f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): take another"
                 )
         (self.folder / "groups").mkdir(parents=True, exist_ok=True)
         write_json(path, config | {"runs": self.runs})

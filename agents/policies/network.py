@@ -47,8 +47,7 @@ class Normalizer:
             object.__setattr__(self, name, frozen(name, getattr(self, name), np.float64))
         if self.mean.ndim != 1 or self.mean.shape != self.variance.shape:
             raise ValueError(
-                f"mean and variance must have one shape (width,), got {self.mean.shape} and "
-                f"{self.variance.shape}"
+                f"mean and variance must be (width,), got {self.mean.shape}, {self.variance.shape}"
             )
         if (self.variance < 0).any():
             raise ValueError(f"variance must not be negative, got {self.variance}")

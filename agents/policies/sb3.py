@@ -54,8 +54,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
         raise ValueError(
-            "model must have a FlattenExtractor or CombinedExtractor, got "
-            f"{type(extractor).__name__}"
+            f"model must have a Flatten- or CombinedExtractor, got {type(extractor).__name__}"
         )
     seen = model.observation_space
     parts = list(seen.values()) if isinstance(seen, spaces.Dict) else [seen]

@@ -63,8 +63,7 @@ def read(
     found = keys("hyperparameters", given, sorted(known))
     if missing := [key for key in needed if key not in found]:
         raise ValueError(
-            f"hyperparameters {str(source)!r} must have {', '.join(missing)} for {env_id}, or by "
-            f"default, got {sorted(found)}"
+            f"hyperparameters {str(source)!r} must have {', '.join(missing)} for {env_id}"
         )
     return found
 

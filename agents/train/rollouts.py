@@ -174,8 +174,7 @@ class _Range:
         if not np.isfinite(self.actions).all():
             bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
             raise ValueError(
-                f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
-                f"at {self.owner[bad // LANES]}"
+                f"networks[{self.owner[bad // LANES]}] must act finitely, got {self.actions[bad]}"
             )
         self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:

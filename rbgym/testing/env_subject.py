@@ -63,8 +63,7 @@ class EnvSubject(Subject):
                 raise ValueError(f"{name} must be callable or None, got {law!r}")
         if (self.read is None) != (self.inertia is None):
             raise ValueError(
-                "read and inertia must be given both or neither, "
-                f"got read={self.read!r} and inertia={self.inertia!r}"
+                f"read and inertia must be given both, got {self.read!r} and {self.inertia!r}"
             )
 
     @property
