@@ -174,7 +174,8 @@ class _Described:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
 
-    def _invariants(self) -> dict[str, Array]:
+    def invariants(self) -> dict[str, Any]:
+        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
         found = self._episodes.batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
@@ -224,7 +225,8 @@ class _Described:
         if self._viewer is not None:
             self._viewer.forget(lanes.tolist())
 
-    def _close_viewer(self) -> None:
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
         if self._viewer is not None:
             self._viewer.close()
 
@@ -390,12 +392,12 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self._close_viewer()
+        self.close_extras()
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
         return {name: value[0].tolist() if value.ndim == 1 else value[0]
-                for name, value in self._invariants().items()}  # fmt: skip
+                for name, value in super().invariants().items()}  # fmt: skip
 
     @property
     def state(self) -> dict[str, Any]:
@@ -506,19 +508,11 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         """
         return self._frames()
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
-        self._close_viewer()
-
     @property
     def state(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,); and what
         the actuator has, under the names that options["state"] takes."""
         return {k: v for k, v in self._episodes.state().items() if k != "energy"}
-
-    def invariants(self) -> dict[str, Array]:
-        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
-        return self._invariants()
 
 
 def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +26,6 @@ from rbgym.registration import ENVIRONMENTS
 # Env arguments that decide on what an observation's entries are: others move at most the bounds,
 # which a policy does not look at.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
-
-# Of Episodes: one value of each episode, and one of each instant and episode.
-_LANES = ("seeds", "category", "returns", "costs", "lengths", "success", "least_time")
-_HISTORIES = (
-    "attitude_error", "rate_error", "torque", "actions", "wheel_speed", "relative", "reached",
-)  # fmt: skip
 
 
 class Contender(NamedTuple):
@@ -152,6 +146,10 @@ class Episodes:
         found = {name: getattr(self, name)[lanes] for name in _LANES}
         found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES}
         return Episodes(**(vars(self) | found))
+
+
+_NAMES = [one.name for one in fields(Episodes)]
+_LANES, _HISTORIES = _NAMES[:7], _NAMES[7:14]  # of each episode; of each instant and episode
 
 
 def joined(parts: list[Episodes]) -> Episodes:

@@ -46,15 +46,9 @@ class TrainedPolicy:
         environment, if there is one; its network is the model's."""
         return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[Any, Any]:
-        """Actions for observations, batched or single; and the state of a recurrent policy."""
-        return self.network.predict(observation, state, episode_start, deterministic)
+    def predict(self, observation: Any, *how: Any, **named: Any) -> tuple[Any, Any]:
+        """Actions and memory for observations, batched or single, see `Network.predict`."""
+        return self.network.predict(observation, *how, **named)
 
     def require(self, env_id: str, space: Space) -> None:
         """Raise ValueError unless it was trained for observations of this space."""
@@ -75,10 +69,10 @@ class _Model(NamedTuple):
     policy: Any
     normalizer: Any
 
-    def predict(self, observation: Any, *arguments: Any) -> Any:
+    def predict(self, observation: Any, *how: Any, **named: Any) -> Any:
         if self.normalizer is not None:
             observation = self.normalizer.normalize_obs(observation)
-        return self.policy.predict(observation, *arguments)
+        return self.policy.predict(observation, *how, **named)
 
 
 def _shown(space: Space) -> str:

@@ -103,14 +103,6 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
         np.testing.assert_allclose(own_state, state, atol=ROUND_OFF)
 
 
-def test_a_policy_trained_on_a_satellite_is_read_with_it(tmp_path):
-    given = {"satellite": "cubesat-6u", "success": {"angle": 0.02}, "rate_limit": 0.5}
-    model, env = saved(tmp_path)
-    told = {"env_id": "AttitudeSlew-v1", "env_kwargs": given}
-    trained.write(tmp_path, plain(model), spaces_of(env), told)
-    assert rbgym.agents.load(tmp_path).config["env_kwargs"] == given
-
-
 @pytest.mark.parametrize("algo", ["ppo", "sac", "tqc"])
 def test_a_policy_with_state_dependent_noise_is_read(tmp_path, algo):
     model, _env = saved(tmp_path, algo, use_sde=True)
