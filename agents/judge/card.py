@@ -1,5 +1,6 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
+import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,6 @@ from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.agents.run_folder import as_text, replacing
 from rbgym.envs.base import AttitudeEnv
-from rbgym.envs.layers import plain
 from rbgym.envs.parts.goals import Rest, Target
 
 _ARCSECOND = math.radians(1.0 / 3600.0)
@@ -84,10 +84,10 @@ class Card:
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Without the episodes, ready for JSON; arguments that are no plain data by their class."""
+        """Without the episodes, ready for JSON; arguments that are no plain data by their repr."""
         return {
             "env_id": self.env_id,
-            "env_kwargs": plain(self.env_kwargs),
+            "env_kwargs": {name: _plain(value) for name, value in self.env_kwargs.items()},
             "rows": {
                 name: {
                     "merits": {kind: found.as_dict() for kind, found in row.merits.items()},
@@ -113,6 +113,13 @@ class Card:
                 beside.write_text(as_text(content), "utf-8")
                 figure = plots.card(tables.title(content), whole)
                 plots.save(figure, path.with_name(f"{path.name}.png"))
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def make_card(

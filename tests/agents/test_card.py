@@ -159,10 +159,10 @@ def test_a_card_names_the_arguments_of_its_environment(tmp_path):
 
 
 @pytest.mark.compiled
-def test_arguments_of_a_card_that_are_no_plain_data_are_told_by_their_class():
+def test_arguments_of_a_card_that_are_no_plain_data_are_told_by_their_repr():
     body = RigidBody([2.0, 3.0, 4.0])
     card = make_card("AttitudeSlew-v1", ["idle"], episodes=4, env_kwargs={"body": body})
-    assert json.loads(json.dumps(card.as_dict()))["env_kwargs"] == {"body": "RigidBody"}
+    assert json.loads(json.dumps(card.as_dict()))["env_kwargs"] == {"body": repr(body)}
 
 
 def trained(folder, **changes):
