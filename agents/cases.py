@@ -84,9 +84,7 @@ def check_policy(name: str) -> None:
         named("policy", name, [*catalogue.names(), PRETRAINED], " or a folder")
 
 
-def by_name(
-    argument: str, value: Mapping[str, Any] | None, must_end: bool = False
-) -> dict[str, Any]:
+def by_name(argument: str, value: Any, must_end: bool = False) -> dict[str, Any]:
     """Arguments of an env by their names, in a dict of its own; ValueError for names that are said
     elsewhere, and for a bad time limit, as -1, for none, where an episode must end."""
     if value is None:
@@ -166,9 +164,7 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         return cast(Any, env.unwrapped).episodes.setup
 
 
-def starts_of(
-    env_id: str, episodes: int = len(TEST_SEEDS), split: str = "test", seed: int = 0
-) -> list[Starts]:
+def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> list[Starts]:
     """The first `episodes` start states of a set of `SPLITS`, by category, dealt out in turn. seed:
     of fresh starts, which no training has. Raises ValueError for more than there are."""
     named("split", split, SPLITS)

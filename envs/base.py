@@ -96,9 +96,7 @@ class _Described:
         """As of any object. AttributeError for an argument of `gym.make`: it is read once, when an
         env is made, and would change nothing."""
         if name in ARGUMENTS:
-            raise AttributeError(
-                f"{name} cannot be set but by gym.make, got {value!r}: make another env"
-            )
+            raise AttributeError(f"{name} is set by gym.make, got {value!r}: make another env")
         super().__setattr__(name, value)
 
     def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:

@@ -222,9 +222,7 @@ class Building:
             also = Both(also, parameters.told(told, varied, sensor, channels, self.body))
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
-            raise ValueError(
-                f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
-            )
+            raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
         self.parts = Parts(
             observation=self._observation(form)._replace(also=also),
             sensor=sensor,

@@ -273,14 +273,12 @@ class Episodes:
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
                 self._judge(buffer, outputs, judging, begin, min(begin + TOGETHER, last))
 
-    def _judge(
-        self, buffer: Array, outputs: Outputs, judging: Judging, first: int, last: int
-    ) -> None:
+    def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
         """Judge the bodies without a step of theirs, and begin the episodes that are due."""
         stays = self.stepping._replace(substeps=0)
         aside = np.empty(0)
         self._period.call(
-            self.rows, buffer, self._no_commands, stays, judging, outputs, aside, first, last
+            self.rows, buffer, self._no_commands, stays, judging, out, aside, first, last
         )
 
     def observations(self) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from typer import Option
 
@@ -71,9 +72,7 @@ def simulate(
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
-        body=rbgym.RigidBody(
-            inertia if len(inertia) == 3 else [inertia[:3], inertia[3:6], inertia[6:]]
-        ),
+        body=rbgym.RigidBody(np.reshape(inertia, (-1, 3)).squeeze()),
         dt=dt,
         steps=steps,
         quaternion=quaternion,

@@ -256,9 +256,7 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     if attitude_only and not given.keys() & {"sensor", "actuator"}:
         late = {**given, "actuator": {"delay": {"seconds": dt}}}
         estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
-        found[BEHIND] = Condition(
-            late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
-        )
+        found[BEHIND] = Condition(late | {"sensor": SENSORS}, late | {"sensor": estimated}, True)
     if "randomization" not in given:
         rubs = wheels and (wheels.viscous or wheels.coulomb)
         dispersed = {**given, "randomization": DISPERSIONS | (_RUBBING if rubs else {})}

@@ -81,14 +81,12 @@ def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
 
     (first, base), *others = evaluations.items()
     rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
+    units = {"settling": "settling [s]", "effort": "effort [N m s]"}
     for name, one in others:
         found = differences([one.played], [base.played])
-        columns = tuple(
-            {"settling": "settling [s]", "effort": "effort [N m s]"}.get(n, n) for n in found
-        )
-        rows.append(
-            (name, *("{:+.3g} ({:+.3g} to {:+.3g})".format(*one) for one in found.values()))
-        )
+        columns = tuple(units.get(name, name) for name in found)
+        cells = (f"{x:+.3g} ({low:+.3g} to {high:+.3g})" for x, low, high in found.values())
+        rows.append((name, *cells))
     print_table(f"More than {first}, 95 % intervals", ("policy", *columns), rows)
 
 

@@ -285,9 +285,7 @@ class RecurrentNetwork:
 
     def __repr__(self) -> str:
         sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
-        return (
-            f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, normalizer={self.normalizer!r})"
-        )
+        return f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, {self.normalizer!r})"
 
     @property
     def width(self) -> int:

@@ -53,9 +53,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
-        raise ValueError(
-            f"model must have a Flatten- or CombinedExtractor, got {type(extractor).__name__}"
-        )
+        raise ValueError(f"model must have a Flatten- or CombinedExtractor, got {extractor}")
     seen = model.observation_space
     parts = list(seen.values()) if isinstance(seen, spaces.Dict) else [seen]
     if not all(isinstance(part, spaces.Box) and len(part.shape) == 1 for part in parts):

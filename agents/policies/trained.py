@@ -81,9 +81,7 @@ def _shown(space: Space) -> str:
     return f"{type(space).__name__} of shape {space.shape}"
 
 
-def write(
-    folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Mapping[str, Any]
-) -> None:
+def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: observations, actions. config:
     algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told."""
     from safetensors.numpy import save

@@ -62,10 +62,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # so that it begins near to doing nothing
-        weight, bias = network.layers[-1]
-        network = replace(
-            network, layers=(*network.layers[:-1], (_SMALL * weight, bias)), output="tanh"
-        )
+        *before, (weight, bias) = network.layers
+        network = replace(network, layers=(*before, (_SMALL * weight, bias)), output="tanh")
     kwargs = in_time(job.env_id, config["env_kwargs"])
     folder = RunFolder(Path(job.out))
     with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
@@ -143,9 +141,7 @@ class Learner:
     policy begins as. chosen: hyperparameters; `warm`: iterations in which the critic alone learns.
     before: steps of an imitation. best: weights at number `chosen_look` of the judgements."""
 
-    def __init__(
-        self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
-    ) -> None:
+    def __init__(self, env: DifferentiableEnv, network: Network, chosen: Any, seed: int) -> None:
         self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
         self.before = 0
         self.judgements: list[dict[str, Any]] = []
@@ -238,8 +234,8 @@ class Learner:
             shown, begins = self.shown(observation), env.ended
             answer = self._actor(shown)
             stepped = env.step(torch.tanh(answer) if self._network.output == "tanh" else answer)
-            observation, ended = stepped.observation, stepped.ended
-            gain = gain + (weight * stepped.reward).sum()
+            observation, reward, ended = stepped
+            gain = gain + (weight * reward).sum()
             weight = weight * gamma
             last = step == horizon - 1
             if last or ended.any():  # what is expected beyond, of what did not fail
@@ -247,9 +243,7 @@ class Learner:
                 counts = (ended | last) & ~env.terminated & ~begins
                 gain = gain + (weight * worth * counts).sum()
             weight = torch.where(ended | begins, 1.0, weight)
-            seen.append(
-                _Seen(shown.detach(), stepped.reward.detach(), ended, env.terminated, begins)
-            )
+            seen.append(_Seen(shown.detach(), reward.detach(), ended, env.terminated, begins))
         self._observation = observation.detach()
         return gain, seen
 
@@ -261,9 +255,7 @@ class Learner:
         values = self._slow(torch.cat(every))[:, 0].view(len(every), -1)
         worth, targets = values[-1], torch.empty(len(seen), len(values[0]))
         for t in range(len(seen) - 1, -1, -1):
-            mixed = torch.where(
-                seen[t].ended, values[t + 1], torch.lerp(values[t + 1], worth, share)
-            )
+            mixed = torch.where(seen[t].ended, values[t + 1], values[t + 1].lerp(worth, share))
             worth = seen[t].reward + gamma * torch.where(seen[t].terminated, 0.0, mixed)
             targets[t] = worth
         steps = ~torch.stack([one.begins for one in seen])

@@ -62,9 +62,7 @@ def read(
     given = {**table.get("default", {}), **own, **(changes or {})}
     found = keys("hyperparameters", given, sorted(known))
     if missing := [key for key in needed if key not in found]:
-        raise ValueError(
-            f"hyperparameters {str(source)!r} must have {', '.join(missing)} for {env_id}"
-        )
+        raise ValueError(f"hyperparameters {str(source)!r} must have {missing} for {env_id}")
     return found
 
 

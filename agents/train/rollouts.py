@@ -30,6 +30,7 @@ Flags = NDArray[np.bool_]
 BLOCKS = 64
 # A range closes up when so much of it is left: copying blocks costs less than stepping them.
 _CLOSE_UP = 0.75
+_GOALS = "achieved_goal", "desired_goal"
 _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arrays of a Rollout
 
 
@@ -173,15 +174,12 @@ class _Range:
         self.stack.act(self.owner, seen, self.actions)
         if not np.isfinite(self.actions).all():
             bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
-            raise ValueError(
-                f"networks[{self.owner[bad // LANES]}] must act finitely, got {self.actions[bad]}"
-            )
+            which = self.owner[bad // LANES]
+            raise ValueError(f"networks[{which}] must act finitely, got {self.actions[bad]}")
         self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
             goals = self.split(self.observations)
-            self.rewards = self.env.compute_reward(
-                goals["achieved_goal"], goals["desired_goal"], {}
-            )
+            self.rewards = self.env.compute_reward(*map(goals.get, _GOALS), {})
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
 
     def book(self, steps: int) -> None:

@@ -89,11 +89,9 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     return plain
 
 
-def judged(
-    policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
-) -> dict[str, Any]:
+def judged(policy: Any, config: Mapping[str, Any], steps: int, seconds: float) -> dict[str, Any]:
     """What a policy is worth on the validation set, after so many steps and seconds."""
-    return {"timesteps": timesteps, "seconds": seconds, **worth(policy, config)}
+    return {"timesteps": steps, "seconds": seconds, **worth(policy, config)}
 
 
 def worth(
@@ -101,13 +99,12 @@ def worth(
 ) -> dict[str, float]:
     """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
+    env_id = config["env_id"]
     if isinstance(policy, Network) and not any(map(callable, kwargs.values())):
-        flown = rollout_test_set(
-            policy, config["env_id"], episodes=episodes, split=split, env_kwargs=kwargs
-        )
+        flown = rollout_test_set(policy, env_id, episodes=episodes, split=split, env_kwargs=kwargs)
         success, returns = flown.success.mean(), flown.returns.mean()
         return {"success_rate": float(success), "mean_return": float(returns)}
-    found = evaluate(policy, config["env_id"], episodes, split=split, **kwargs)
+    found = evaluate(policy, env_id, episodes, split=split, **kwargs)
     return {"success_rate": found.success_rate, "mean_return": found.mean_return}
 
 

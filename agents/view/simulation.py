@@ -33,6 +33,7 @@ GIVEN = "as given"  # body
 _MASS = 6.0  # kg
 
 Triple = tuple[float, float, float]
+Names = Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -300,9 +301,7 @@ class Scenario:
         )
 
 
-def scenario_of(
-    env_id: str | None, schemes: Sequence[str], policies: Sequence[str], **values: Any
-) -> Scenario:
+def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: Any) -> Scenario:
     """The scenario of a command line: a run for each scheme and each policy, the last of the fewer
     again. ValueError for too many, and for policies without an environment."""
     if env_id is None and policies:

@@ -30,9 +30,7 @@ def load_pygame() -> Any:
             import pygame
             import pygame.font
     except ModuleNotFoundError as missing:
-        raise DependencyNotInstalled(
-            "rendering needs pygame: pip install 'rbgym[render]'"
-        ) from missing
+        raise DependencyNotInstalled("pictures need pip install 'rbgym[render]'") from missing
     return pygame
 
 

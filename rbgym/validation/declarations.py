@@ -175,9 +175,7 @@ def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, floa
     return fidelity.errors_at(last, (from_matrix(R), omega), case.body.inertia)
 
 
-def _orders(
-    record: Integrator, case: Case, quantity: str, declared: float, found: Order
-) -> list[Claim]:
+def _orders(record: Any, case: Case, quantity: str, declared: float, found: Order) -> list[Claim]:
     of, claims = (record.name, case.kind), []
     for name, slope, errors in (
         ("attitude", found.attitude, found.attitude_errors),

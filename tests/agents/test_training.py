@@ -145,9 +145,9 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
     whole = {"n_envs": 1, "policy": "MlpPolicy", "n_timesteps": 64}
     assert found("policy: MlpPolicy, n_timesteps: 64") == whole
     assert found("policy: MlpPolicy", n_timesteps=64) == whole
-    with pytest.raises(ValueError, match=r"h\.yml' must have n_timesteps for RigidTop-v0"):
+    with pytest.raises(ValueError, match=r"h\.yml' must have \['n_timesteps'\] for RigidTop-v0"):
         found("policy: MlpPolicy")
-    with pytest.raises(ValueError, match=r"h\.yml' must have policy for RigidTop-v0"):
+    with pytest.raises(ValueError, match=r"h\.yml' must have \['policy'\] for RigidTop-v0"):
         found("n_timesteps: 64")
     with pytest.raises(ValueError, match="n_steps must be a positive integer, got 'twelve'"):
         found("policy: MlpPolicy, n_timesteps: 64, n_steps: twelve")

@@ -105,9 +105,7 @@ class VectorEnvAdapter(VecEnv):
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         if self.render_mode != "rgb_array":
-            warnings.warn(
-                f"render_mode is {self.render_mode!r}: images need 'rgb_array'", stacklevel=2
-            )
+            warnings.warn(f"images need 'rgb_array', got {self.render_mode!r}", stacklevel=2)
             return [None] * self.num_envs
         frames: Any = self.vector_env.render()
         return [frames] if isinstance(frames, np.ndarray) and frames.ndim == 3 else list(frames)
@@ -164,9 +162,7 @@ def make_sb3_env(
         seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)
     if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
-        raise ValueError(
-            f"env_id must be of an env whose native vector env resets as asked, got {env_id!r}"
-        )
+        raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
     vector_env = gym.make_vec(
         env_id,
         num_envs=num_envs,

@@ -112,23 +112,21 @@ def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
     return results_of(model), network, (model.observation_space, model.action_space)
 
 
-def new_model(
-    algo: str, hyperparameters: Mapping[str, Any], env: VecEnv, seed: int
-) -> BaseAlgorithm:
+def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> BaseAlgorithm:
     """An untrained model. Raises ValueError for a bad value of a hyperparameter."""
-    arguments = {k: v for k, v in hyperparameters.items() if k in parameters(algo)}
+    arguments = {k: v for k, v in given.items() if k in parameters(algo)}
     for key in SCHEDULED:
         if isinstance(arguments.get(key), str):
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):
         arguments["train_freq"] = tuple(arguments["train_freq"])
-    if hyperparameters.get("hindsight"):
+    if given.get("hindsight"):
         arguments["replay_buffer_class"] = HerReplayBuffer
-    given = hyperparameters.get("policy_kwargs") or {}
-    if not isinstance(given, Mapping):
-        raise ValueError(f"policy_kwargs must be a mapping of names to values, got {given!r}")
-    arguments["policy_kwargs"] = dict(given)
-    if (name := given.get("activation_fn")) is not None:
+    of_policy = given.get("policy_kwargs") or {}
+    if not isinstance(of_policy, Mapping):
+        raise ValueError(f"policy_kwargs must be a mapping of names to values, got {of_policy!r}")
+    arguments["policy_kwargs"] = dict(of_policy)
+    if (name := of_policy.get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}
         named("activation_fn", name, known)
         arguments["policy_kwargs"]["activation_fn"] = known[name]

@@ -75,7 +75,7 @@ def test_names_of_the_machine_can_be_given():
 def test_a_bad_address_is_refused_before_anything_is_opened():
     with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
         open_server("127.0.0.1", 70000)
-    with pytest.raises(ValueError, match="host must be an address of this machine, got '192"):
+    with pytest.raises(ValueError, match="host must be this machine's address, got '192"):
         open_server("192.0.2.1", 0)
 
 
