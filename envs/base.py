@@ -125,11 +125,7 @@ class _Described:
         self._warned = True
 
     def _begin(
-        self,
-        lanes: Lanes,
-        seeds: list[int | None],
-        options: dict[str, Any],
-        reseed: Callable[..., Any],
+        self, lanes: Lanes, seeds: list[int | None], options: dict[str, Any], reseed: Any
     ) -> Observation:
         """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
         Gymnasium's reset, once nothing can be refused any more."""

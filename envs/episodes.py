@@ -246,20 +246,14 @@ class Episodes:
         return Outputs(np.empty((bodies, self._width), np.float32), numbers, flags)
 
     def period(
-        self,
-        buffer: Array,
-        commands: Array,
-        outputs: Outputs,
-        judging: Judging,
-        first: int,
-        last: int,
+        self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
     ) -> None:
         """A control period of the bodies in the blocks from `first` to before `last` of a buffer,
         laid out as the batch's, under commands (bodies, channels). ValueError, nothing done, for
         infinite ones."""
         # The batch has room of its own, which is seldom written, so seldom there.
         aside = self._aside if buffer is self.batch.buffer else np.empty(len(buffer))
-        args = self.rows, buffer, commands, self.stepping, judging, outputs, aside, first, last
+        args = self.rows, buffer, commands, self.stepping, judging, out, aside, first, last
         left = self._period.call(*args)
         if left < 0:
             where = f" in lane {-1 - left}" if self.size > 1 else ""
@@ -271,7 +265,7 @@ class Episodes:
             )  # fmt: skip
             # The blocks together with which they were to be judged.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
-                self._judge(buffer, outputs, judging, begin, min(begin + TOGETHER, last))
+                self._judge(buffer, out, judging, begin, min(begin + TOGETHER, last))
 
     def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
         """Judge the bodies without a step of theirs, and begin the episodes that are due."""

@@ -53,17 +53,14 @@ def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[s
 
 
 def print_evaluations(
-    evaluations: Mapping[str, Evaluation],
-    env_id: str,
-    who: Sequence[Contender],
-    which: str = "fixed",
+    judged: Mapping[str, Evaluation], env_id: str, who: Sequence[Contender], which: str = "fixed"
 ) -> None:
     """Write a line for each policy, then what differs. which: word for the start states."""
     kwargs = who[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in who)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
-    heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
-    found = {name: one.as_dict() for name, one in evaluations.items()}
+    heading += f", {next(iter(judged.values())).episodes} {which} start states"
+    found = {name: one.as_dict() for name, one in judged.items()}
     columns = _told(_OF_EVALUATE, found.values())
     print_table(heading, ("policy", *columns), _rows(found, columns))
     for one in who:

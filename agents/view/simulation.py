@@ -113,12 +113,7 @@ class TaskRun(_Run):
     `disturbance`, by which a torque is applied here. ValueError for what env or policy refuses."""
 
     def __init__(
-        self,
-        env_id: str,
-        policy: str = IDLE,
-        *,
-        seed: int = 0,
-        env_kwargs: Mapping[str, Any] | None = None,
+        self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None
     ) -> None:
         task_of(env_id)
         if "disturbance" in (env_kwargs or {}):
