@@ -377,10 +377,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
-        window shows it, as it does after each step by itself. Changes nothing in the env.
-
-        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
-        """
+        window shows it, as it does after each step. Changes nothing in the env. Raises
+        DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset."""
         frames = self._frames()
         return None if frames is None else frames[0]
 
@@ -496,10 +494,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with
-        "human" None, and a window shows them all. Of more than 64 lanes, the first 64.
-
-        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
-        """
+        "human" None, and a window shows them. Of more than 64 lanes, the first 64. Errors as of
+        `AttitudeEnv.render`."""
         return self._frames()
 
     @property

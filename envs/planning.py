@@ -69,12 +69,10 @@ def rollout_actions(
 ) -> tuple[Array, dict[str, NDArray[Any]]]:
     """What k sequences of actions would earn from a state of an env, which stays as it is.
 
-    env: single or vector, in wrappers perhaps, which play no part. state: as of its `get_state`,
-    with rows (r,), or (k, r) where each sequence begins elsewhere. actions: (k, horizon, channels).
-    Returns rewards (k, horizon), and the states at the end, rows (k, r). They are to the last bit
-    those of a single env that is stepped from that state, with the noise that it would draw; only
-    what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
-
+    env: single or vector; wrappers play no part. state: as of its `get_state`, with rows (r,), or
+    (k, r). actions: (k, horizon, channels). Returns rewards (k, horizon), and the states at the
+    end, rows (k, r), to the last bit those of a single env that is stepped from that state, with
+    its noise; what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
     Raises ValueError for bad arguments, and where a hook is a callable.
     """
     base, episodes = episodes_of(env)

@@ -52,10 +52,10 @@ class Identified(NamedTuple):
 
     inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
     rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
-    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether what is left is
-    white, no larger than the noise that was given, without a sample that stands out, and linear in
-    what was found; where not, clock, torques, model or a sample are wrong, or the record is too
-    long, and the intervals mean nothing.
+    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether that is white,
+    no larger than what was given, without a sample that stands out, and linear in what was found;
+    else clock, torques, model or a sample are wrong, or the record is too long, and the intervals
+    mean nothing.
     """
 
     inertia: Array

@@ -35,14 +35,14 @@ def campaign(
 ) -> Report:
     """Fly a task `runs` times with every policy, all of them with the same draws, and report.
 
-    policies: names of controllers, folders, "pretrained", or objects with `predict` by name.
-    out: folder of the campaign; what is flown there is not flown again. spread: distributions by
-    name, require: limits by figure, see docs/campaign.md. env_kwargs: of the nominal env, for all.
-    seed: of all draws. window [s]: the last part of a run, of which errors are told; default that
-    in which success is. estimator: behind `rbgym.agents.controllers.Estimating`. impossible:
-    "redraw" to draw anew what cannot be. group: runs that are flown together, by default 512, or
-    32 if they share draws or are long. jobs: processes, default as joblib is configured. Raises
-    ValueError for bad arguments.
+    policies: names of controllers, folders, "pretrained", or objects with `predict` by name. out:
+    folder of the campaign; what is flown there is not flown again. spread: distributions by name,
+    require: limits by figure, see docs/campaign.md. env_kwargs: of the nominal env. seed: of all
+    draws. window [s]: the last part of a run, of which errors are told; default that in which
+    success is. estimator: behind `rbgym.agents.controllers.Estimating`. impossible: "redraw" to
+    draw anew what cannot be. group: runs that are flown together, default 512, or 32 if they share
+    draws or are long. jobs: processes, default as joblib is configured. Raises ValueError for bad
+    arguments.
     """
     plan = Plan.of(
         env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,

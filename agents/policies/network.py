@@ -95,16 +95,15 @@ class Normalizer:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
+    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear,
+    float32.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
     as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which bounds
-    them to +-2 before). Numbers are float32, as those of Stable-Baselines3, observations and
-    actions. quaternions: first columns of those that `predict` turns to the canonical sign, as envs
-    show them, so that q and -q are answered alike; see `quaternions_of`.
-
-    `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
-    actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
+    them to +-2 before). quaternions: first columns of those that `predict` turns to the canonical
+    sign, as envs show them, so that q and -q are answered alike. `predict` and
+    `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
+    do not fit, and unknown names.
     """
 
     layers: tuple[Layer, ...]
@@ -157,10 +156,8 @@ class Network:
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:
         """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
-
-        normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
-        ValueError for a policy that is no plain network, or actions other than those in +-1.
-        """
+        normalizer: its VecNormalize, a Normalizer, or None. Raises ValueError for a policy that is
+        no plain network, or actions other than those in +-1."""
         from rbgym.agents.policies.sb3 import network_of_model
 
         network = network_of_model(model, normalizer)
@@ -214,10 +211,8 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, whose parts are joined in the order of their names.
-
-        The other arguments are those of learned policies; a network has no memory and no noise.
-        """
+        dict of goals, joined in the order of their names. A network has no memory and no noise,
+        which the other arguments are for."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))

@@ -149,10 +149,9 @@ def conditions(name: str) -> list[str]:
 def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
     """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
 
-    name: the id of an environment, for the policy that the package has for it; or a folder, of a
-    run or of a policy alone. condition: of the package's, the one that was trained for it: "behind"
-    sensors and a delay, or "dispersed". Nothing is executed or fetched, and no learning library is
-    needed. Raises ValueError for what is neither.
+    name: the id of an environment, for the package's policy; or a folder, of a run or of a policy.
+    condition: of the package's, the one that was trained for it: "behind" sensors and a delay, or
+    "dispersed". Nothing is executed or fetched. Raises ValueError for what is neither.
     """
     entry = name.rpartition(":")[2] if isinstance(name, str) else ""
     if entry in names():

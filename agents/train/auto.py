@@ -48,12 +48,9 @@ _WEAK = 0.5
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
     """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
-
-    results.json has what the teacher and doing nothing are worth on the validation set, and what
-    the policy is worth on the test set. Another algorithm trains where the task's recipe names one,
-    unless hyperparameters or changes are given; and PPO where no law fits. Raises ValueError also
-    for a teacher that does not fit the task.
-    """
+    Another algorithm trains where the task's recipe names one, unless hyperparameters or changes
+    are given; and PPO where no law fits. Raises ValueError also for a teacher that does not fit the
+    task."""
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
     own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
     if "algo" in (job.changes or {}):

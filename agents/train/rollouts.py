@@ -64,10 +64,9 @@ def rollout(
 
     networks: one, or several of one shape (normalisers may differ). episodes: starts, with the
     seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of the env;
-    hooks by name only. Multiples of 32 episodes fill the vector instructions of the network.
-
-    A result depends on its network and seed only, not on the number of threads. Raises ValueError
-    for bad arguments, a network that does not fit the env, and one whose action is not finite.
+    hooks by name only. Multiples of 32 episodes waste nothing. A result depends on its network and
+    seed only. ValueError for bad arguments, a network that does not fit, and actions that are not
+    finite.
     """
     task_of(env_id)  # raises where it is no task
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)

@@ -24,12 +24,10 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v.
-
-    name: "body", "goal", "wheel", "pivot", "station" or "wall". position: (3,). quaternion: (4,).
-    facing: (3,) or None; where the part is fixed to the outside of the body, the outward normal of
-    the face it sits on, by which a painter without a depth buffer orders the two.
-    """
+    """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v. name:
+    "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), where it is fixed to the
+    outside of the body, the outward normal of the face it sits on, by which the two are ordered; or
+    None."""
 
     name: str
     mesh: Mesh

@@ -28,14 +28,11 @@ class VectorEnvAdapter(VecEnv):
     """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs where there
-    are constraints. `reset_infos` holds what the last full `reset` returned, emptied
-    for a lane that is reset on the way.
-
-    vector_env: an attribute or a method is that of all lanes, but for `state` and `invariants`.
-    trains: whether `seed` gives the lanes those of a
-    training, see `training_seeds`. Raises ValueError if `vector_env` is none, or resets at another
-    time.
+    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs of
+    constraints. `reset_infos` holds what the last full `reset` returned, emptied for a lane that is
+    reset on the way. vector_env: an attribute or a method is that of all lanes, but for `state` and
+    `invariants`. trains: whether `seed` gives the lanes those of a training, see `training_seeds`.
+    Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
     def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:

@@ -46,16 +46,13 @@ def learn(
     threads: int = 1,
     callbacks: Sequence[BaseCallback] = (),
 ) -> Training:
-    """Train a policy with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`.
+    """Train with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`; after an
+    interruption, at whatever moment, on the path that the uninterrupted run would have taken.
 
-    Called again after an interruption, of whatever kind and at whatever moment, it goes on from the
-    last checkpoint, on the path that the uninterrupted run would have taken.
-
-    timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the
-    preset's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
-    two runs on the validation set, of a task that has one; None for a twentieth of the training, 0
-    for none. threads: of torch; the weights depend on it in the last bits, and small networks gain
-    little from a second one. callbacks: of Stable-Baselines3.
+    timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the preset's.
+    checkpoint_every: env steps between checkpoints. evaluate_every: env steps between two runs on
+    the validation set; None for a twentieth of the training, 0 for none. threads: of torch; the
+    weights depend on it in the last bits. callbacks: of Stable-Baselines3.
     """
     if job.init_from:
         raise ValueError(f"init_from plays no part with {job.algo}, got {job.init_from!r}")
