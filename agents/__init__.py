@@ -1,10 +1,8 @@
-"""Controllers, trained policies, and what makes and judges them.
-
-The rooms, each of which builds on those before it: `controllers` and `policies` play, `judge` tells
-what they are worth, `campaigns` whether satellites that differ meet requirements with them, `train`
-makes policies, `export` takes them elsewhere, `view` and `commands` are for people. A room is
-imported when it is first used, because some need extras: `rbgym.agents.controllers`.
-"""
+"""Controllers, trained policies, and what makes and judges them. Each room builds on those
+before it: `controllers` and `policies` play, `judge` tells what they are worth, `campaigns`
+whether satellites that differ meet requirements, `train` makes policies, `export` takes them
+elsewhere, `view` and `commands` are for people. A room is imported when it is first used: some
+need extras."""
 
 from importlib import import_module
 from typing import Any

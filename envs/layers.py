@@ -1,10 +1,7 @@
-"""Where the numbers of an env come from: layers, each of which changes what it names.
-
-The lowest is the task as it is declared; then what a satellite brings, what a difficulty stands
-for, and on top the arguments of `gym.make`. An argument whose value is a dict is joined with the
-layers below key by key, an actuator part by part (see `rbgym.envs.actuators.joined`); a key whose
-value is None is taken away. An argument that is None says nothing.
-"""
+"""Where the numbers of an env come from: layers, each of which changes what it names. The lowest
+is the task as it is declared; then a satellite, a difficulty, and the arguments of `gym.make`.
+An argument whose value is a dict is joined with the layers below key by key, an actuator part by
+part (see `rbgym.envs.actuators.joined`); a key whose value is None is taken away."""
 
 import math
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,5 @@
-"""Rows of a task, behind those of the physics, counted for the parts in use.
-
-One buffer for both: with two, the compiler cannot rule out that they overlap, and gives up
-vectorising.
-"""
+"""Rows of a task, behind those of the physics, counted for the parts in use. One buffer for
+both: with two, the compiler cannot rule out that they overlap, and vectorises nothing."""
 
 import math
 from typing import Any, NamedTuple

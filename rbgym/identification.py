@@ -1,11 +1,10 @@
 """Inertia of a rigid body from samples of its motion, with intervals that hold.
 
-The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in the six
-numbers of J and gives the first guess, which noise biases. So the motion that the step of rbgym
-predicts from a start, a tensor and a bias of the rates is fitted to all samples by damped
-Gauss-Newton, each kind weighted by its noise: the method of output errors (Maine and Iliff 1985,
-NASA RP-1138, sections 3 to 5). The inverse of its information matrix is the covariance; derivatives
-are differences of motions that are stepped side by side.
+The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in J and
+gives the first guess, which noise biases. So the motion that the step of rbgym predicts from a
+start, a tensor and a bias of the rates is fitted to all samples by damped Gauss-Newton, each kind
+weighted by its noise (Maine and Iliff 1985, NASA RP-1138, sections 3 to 5); derivatives are
+differences of motions side by side, the inverse of the information is the covariance.
 """
 
 import reprlib

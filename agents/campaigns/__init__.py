@@ -1,8 +1,6 @@
 """Monte Carlo campaigns: dispersed runs by the thousand, requirements, and what drives them.
-
-`campaign` flies one, or goes on with it; `Campaign` is what it leaves in a folder, `Report` what
-that says, `Replay` one of its runs again. See docs/campaign.md.
-"""
+`campaign` flies one, or goes on with it; `Campaign` is its folder, `Report` what that says,
+`Replay` a run again."""
 
 from collections.abc import Mapping
 from pathlib import Path

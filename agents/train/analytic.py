@@ -1,8 +1,5 @@
-"""Training by the gradient of the reward itself, through the derivatives of the physics.
-
-The policy acts in many lanes for a short horizon; what it earned there, and what a critic expects
-beyond, has a gradient by PyTorch and the steps' own derivatives. The critic learns by TD(lambda),
-and is asked by way of a copy that follows it slowly.
+"""Training by the gradient of the reward itself, through the derivatives of the physics: of what
+lanes earn in a short horizon, and what a critic expects beyond, which learns by TD(lambda).
 
 Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
 Conf. Learning Representations (SHAC).

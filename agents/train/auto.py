@@ -1,9 +1,6 @@
-"""Training that begins with what a law knows: imitation, then the gradient through the physics.
-
-The teacher is the law that does best on the task. A network imitates it, then climbs from there
-along the gradient of the reward (`analytic`). What is kept is the policy that did best on the
-validation set, the imitated one among them, so that improvement never ends below its start.
-"""
+"""Training that begins with what a law knows: a network imitates the law that does best on the
+task, then climbs from there along the gradient of the reward (`analytic`). What is kept is the
+policy that did best on the validation set, the imitated one among them."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,9 +1,7 @@
-"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
-
-The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
-like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize and hindsight (a
-replay buffer of reached goals) beside what the constructor takes. Nothing in a file is executed.
-"""
+"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's
+own. A file has a block for each env, "default" for all others; `lin_1e-3` is a schedule that
+falls to zero; n_envs, n_timesteps, normalize and hindsight stand beside what the constructor
+takes."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,9 +1,7 @@
-"""First episodes of many lanes under networks, without a Python step of the environment.
-
-The kernels of the environment and that of the network are called in turn on a range of bodies that
-fits in the processor's cache, until all of its episodes are over; then the next range. Episodes
-agree to the last bit with those of the vector environment driven by `Network.predict`.
-"""
+"""First episodes of many lanes under networks, without a Python step of the environment: its
+kernels and that of the network are called in turn on a range of bodies that fits in the
+processor's cache. Episodes agree to the last bit with those of a vector env under
+`Network.predict`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

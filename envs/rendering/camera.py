@@ -1,9 +1,6 @@
-"""A perspective camera: what it sees of a scene, and in what order that is to be drawn.
-
-All solids are convex: of each, the faces that look to the camera are seen, and cannot hide one
-another. What leaves the body through a face, or is fixed to it, is before the body where that face
-looks to the camera, else behind it.
-"""
+"""A perspective camera: what it sees of a scene, and in what order that is to be drawn. Of
+convex solids the faces that look to the camera cannot hide one another; what leaves the body
+through a face, or is fixed to it, is before the body where that face looks to the camera."""
 
 import itertools
 import math

@@ -1,8 +1,5 @@
-"""One lane of an environment at one instant, and its scene: its motion, and what its parts add.
-
-What a class of yours adds to a picture its method `sketch(self, instant)` yields: shapes of
-rbgym.envs.rendering.scene, most of which an `Instant` makes. Without one it adds nothing.
-"""
+"""One lane of an environment at one instant, and its scene. What a class of yours adds to a
+picture its method `sketch(self, instant)` yields: shapes of rbgym.envs.rendering.scene."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
-"""A scene: what is to be drawn of one body at one instant, as plain data.
-
-Everything is in world axes and metres, z up. Quaternions (w, x, y, z) map body to world.
-"""
+"""A scene: what is to be drawn of one body at one instant, as plain data, in world axes and
+metres, z up. Quaternions (w, x, y, z) map body to world."""
 
 import functools
 import math

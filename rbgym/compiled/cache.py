@@ -1,12 +1,9 @@
 """Machine code on disk: made of the sources as they are, by somebody trusted, or made anew.
 
 Numba's own cache looks at the one file that holds an entry point, while the physics is inlined from
-others; it keeps an index beside numbered files, which two processes that compile at once can leave
-wrong; and it unpickles whatever it finds. Here each file stands for itself: it says what it was
-made of, and a digest tells whether it is whole. What is not right is compiled anew.
-
-Numba offers no public way to replace the files of its cache: all that reaches into it is in this
-module, and tests/test_cache.py guards it.
+others; its index can be left wrong by two processes at once; and it unpickles whatever it finds.
+Here each file says what it was made of, and a digest tells whether it is whole. Numba offers no
+public way: all that reaches into it is here, and tests/test_cache.py guards it.
 """
 
 import contextlib

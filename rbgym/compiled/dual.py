@@ -1,12 +1,7 @@
-"""Dual numbers in compiled code: a number, and its derivatives along twelve directions.
-
-The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
-and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
-What is decided by comparison is decided by the values.
-
-A long formula of three numbers is cheaper along these three than along twelve directions, see
-`along_three`.
-"""
+"""Dual numbers in compiled code: a number, and its derivatives along twelve directions. The
+kernels are written for numbers of any kind; of an array of duals (`as_duals`) the same sources
+carry the derivatives along, exact to round-off. What is decided by comparison is decided by the
+values."""
 
 import math
 import operator

@@ -1,7 +1,5 @@
 """The motions on which integrators are measured, and what is claimed of an integrator in one.
-
-Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck.
-"""
+Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck."""
 
 import math
 from typing import Any, NamedTuple, Self

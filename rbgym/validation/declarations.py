@@ -1,10 +1,7 @@
-"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry;
-and the derivatives of its steps, against differences of the steps themselves.
-
-What is declared conserved must stay, what is not must be seen to drift; the spin, of a body with
-two equal moments. Both are judged with the projection of the energy off, which could hide a false
-declaration; what is declared, once more as delivered, with it on.
-"""
+"""What the catalogue declares of an integrator, measured in one case: invariants, order,
+symmetry; and the derivatives of its steps, against differences of the steps themselves. What is
+declared conserved must stay, what is not must be seen to drift, with the projection of the
+energy off, which could hide a false declaration; what is declared, once more with it on."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
-"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise.
-
-The fastest turn of Bilimoria & Wie (1993) is not among them: it is of optimal control.
-"""
+"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise;
+not the fastest turn of Bilimoria & Wie (1993), which is of optimal control."""
 
 import json
 import math

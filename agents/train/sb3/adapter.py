@@ -1,8 +1,6 @@
-"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
-
-SB3 resets a finished lane within the step that ends it, with the last observation in its info: as
-Gymnasium's SAME_STEP mode does in batched form. Below, n is the number of lanes.
-"""
+"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch: SB3
+resets a finished lane within the step that ends it, as Gymnasium's SAME_STEP mode does. n:
+lanes."""
 
 import inspect
 import warnings
