@@ -77,18 +77,15 @@ class RunFolder:
 
 def length(config: dict[str, Any]) -> Any:
     """How long a run is to be: timesteps, or iterations among its hyperparameters."""
-    return config.get("timesteps") or _hyperparameters(config).get("iterations") or 0
+    given = config.get("hyperparameters")
+    return config.get("timesteps") or (isinstance(given, dict) and given.get("iterations")) or 0
 
 
 def _without_length(config: dict[str, Any]) -> dict[str, Any]:
-    numbers = {**_hyperparameters(config), "iterations": None}
+    given = config.get("hyperparameters")
+    rest = {**given, "iterations": None} if isinstance(given, dict) else given
     identity = {key: config.get(key) for key in IDENTITY}
-    return {**identity, "timesteps": None, "hyperparameters": numbers}
-
-
-def _hyperparameters(config: dict[str, Any]) -> dict[str, Any]:
-    found = config.get("hyperparameters")
-    return found if isinstance(found, dict) else {}
+    return {**identity, "timesteps": None, "hyperparameters": rest}
 
 
 @dataclass(frozen=True)

@@ -162,11 +162,7 @@ def teachers(
 
 
 def imitated(
-    law: str,
-    first: Network,
-    config: Mapping[str, Any],
-    kwargs: Mapping[str, Any],
-    progress: bool,
+    law: str, first: Network, config: Mapping[str, Any], kwargs: Mapping[str, Any], progress: bool
 ) -> tuple[Network, int]:
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
-from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, TrainedPolicy, trained
+from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -221,10 +221,10 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
 def finish(
     folder: RunFolder,
     config: Mapping[str, Any],
-    results: dict[str, Any],
-    network: Network | RecurrentNetwork,
-    spaces: tuple[Any, Any],
-    resumed_from: int,
+    results: Any,
+    network: Any,
+    spaces: Any,
+    start: int,
 ) -> Training:
     """Write the policy of a run, and results.json last, with steps per second, seconds until the
     task was learned, and the worth on the test set. spaces: observations, actions."""
@@ -237,14 +237,14 @@ def finish(
         results["time_to_threshold"] = learned[0] if learned else None
     put_policy(folder, config, results, network, spaces)
     write_json(folder.results, results)
-    return Training(folder, results, resumed_from)
+    return Training(folder, results, start)
 
 
 def put_policy(
     folder: RunFolder,
     config: Mapping[str, Any],
-    results: Mapping[str, Any],
-    network: Network | RecurrentNetwork,
+    results: Any,
+    network: Any,
     spaces: tuple[Any, Any],
 ) -> None:
     """Write the policy of a run as it stands, so that it can be judged before the run ends."""
