@@ -10,7 +10,7 @@ import io
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -89,7 +89,7 @@ def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -
 
 
 def improve(
-    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, job: run.Job, calls: Callbacks
+    learner: "Learner", config: run.Config, folder: RunFolder, job: run.Job, calls: Callbacks
 ) -> dict[str, Any]:
     """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
@@ -183,7 +183,7 @@ class Learner:
             "kept": self.chosen_look,
         }
 
-    def judge(self, config: Mapping[str, Any]) -> dict[str, Any]:
+    def judge(self, config: run.Config) -> dict[str, Any]:
         """Look at the validation set, and keep the policy if it is the best one so far there."""
         found = run.judged(self.network, config, self.steps, self.seconds)
         if self.best is None or run.is_better(found, self.judgements[self.chosen_look]):

@@ -123,7 +123,7 @@ def recipe(
     return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
 
 
-def fitting_laws(config: Mapping[str, Any]) -> list[str]:
+def fitting_laws(config: run.Config) -> list[str]:
     """Names of the laws among which the teacher is; ValueError for one that does not fit."""
     env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
     named("teacher", wanted, [BEST, NONE, *controllers.names()])
@@ -137,7 +137,7 @@ def fitting_laws(config: Mapping[str, Any]) -> list[str]:
 
 
 def teachers(
-    laws: list[str], config: Mapping[str, Any], report: Callable[[str], None]
+    laws: list[str], config: run.Config, report: Callable[[str], None]
 ) -> tuple[list[str], dict[str, Any]]:
     """The laws, the best first; and what that one and doing nothing are worth."""
     known: dict[str, Any] = {"idle": run.worth("idle", config)}
@@ -162,7 +162,7 @@ def teachers(
 
 
 def imitated(
-    law: str, first: Network, config: Mapping[str, Any], kwargs: Mapping[str, Any], progress: bool
+    law: str, first: Network, config: run.Config, kwargs: Mapping[str, Any], progress: bool
 ) -> tuple[Network, int]:
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]

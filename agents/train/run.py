@@ -28,6 +28,7 @@ from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
 from rbgym.envs.parts.observations import FORMS
 
+Config = Mapping[str, Any]  # what config.json of a run holds
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
 _EPISODES = 256  # of a look
@@ -89,13 +90,13 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     return plain
 
 
-def judged(policy: Any, config: Mapping[str, Any], steps: int, seconds: float) -> dict[str, Any]:
+def judged(policy: Any, config: Config, steps: int, seconds: float) -> dict[str, Any]:
     """What a policy is worth on the validation set, after so many steps and seconds."""
     return {"timesteps": steps, "seconds": seconds, **worth(policy, config)}
 
 
 def worth(
-    policy: Any, config: Mapping[str, Any], split: str = "validation", episodes: int = _EPISODES
+    policy: Any, config: Config, split: str = "validation", episodes: int = _EPISODES
 ) -> dict[str, float]:
     """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
@@ -123,7 +124,7 @@ def said(worth: Mapping[str, float]) -> str:
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
 
-def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
+def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
     net_arch: sizes of hidden layers. rates: factor of the angular velocity, in place of
     `normalizer_for`. ValueError for bad ones, observations that are no box, and a policy that does
@@ -219,12 +220,7 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
 
 
 def finish(
-    folder: RunFolder,
-    config: Mapping[str, Any],
-    results: Any,
-    network: Any,
-    spaces: Any,
-    start: int,
+    folder: RunFolder, config: Config, results: Any, network: Any, spaces: Any, start: int
 ) -> Training:
     """Write the policy of a run, and results.json last, with steps per second, seconds until the
     task was learned, and the worth on the test set. spaces: observations, actions."""
@@ -241,11 +237,7 @@ def finish(
 
 
 def put_policy(
-    folder: RunFolder,
-    config: Mapping[str, Any],
-    results: Any,
-    network: Any,
-    spaces: tuple[Any, Any],
+    folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
     """Write the policy of a run as it stands, so that it can be judged before the run ends."""
     content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
