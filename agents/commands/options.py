@@ -84,17 +84,6 @@ def file_to_write(path: Path) -> None:
 
 
 @refusing
-def plot_to_write(path: Path) -> None:
-    if path.suffix:  # it says in which format
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        known = sorted(FigureCanvasBase.filetypes)
-        if path.suffix[1:] not in known:
-            raise typer.BadParameter(f"must end in one of {known}, got {str(path)!r}")
-    file_to_write(path)
-
-
-@refusing
 def folder_to_make(path: Path) -> None:
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
@@ -139,7 +128,7 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Explain = Annotated[bool, Option("--explain", help="Print every number and its source, and end.")]
 Video = Annotated[Path | None, Option(help="Film it: OUT.mp4 or OUT.gif.", callback=file_to_write)]
-Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
+Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=file_to_write)]
 # Of what is named, once for all commands: what the shell completes, and what is refused.
 ENV: Any = {
     "help": "Environment, see rbgym list.",

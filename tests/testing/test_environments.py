@@ -86,13 +86,6 @@ def test_the_top_shows_its_symmetries_too():
     assert str(fidelity).startswith("RigidTop-v0, 1000 steps of 0.02 s")
 
 
-def test_gymnasiums_own_vector_of_the_top_is_read_as_well():
-    how = {"vectorization_mode": "sync", "integrator": "quat_em"}
-    vec = gym.make_vec("RigidTop-v0", num_envs=2, **how)
-    fidelity = measure(vec, steps=100)
-    assert [verdict.passed for verdict in fidelity.verdicts] == GRAVITY_CHECKS, fidelity
-
-
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("potential", "axis"),
