@@ -119,7 +119,7 @@ ONE, TWO = (np.ones((2, 3)), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))
 
 
 @refused(
-    ({"layers": ()}, "layers must be at least one"),
+    ({"layers": ()}, "layers must be pairs of weight and bias"),
     ({"layers": (TWO, ONE)}, r"layers\[1\] must take the 1 outputs"),
     ({"layers": ((np.ones((2, 3)), np.zeros(3)),)}, r"layers\[0\] must be a weight"),
     ({"layers": ((np.full((2, 3), np.nan), np.zeros(2)),)}, r"layers\[0\] must be finite"),
