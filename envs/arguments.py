@@ -69,8 +69,7 @@ ARGUMENTS = tuple(one.name for one in fields(Arguments))
 
 
 class UnknownArgument(TypeError, ValueError):
-    """An argument that an env does not take: for Python, and libraries that try some, a TypeError;
-    for who gave it a wrong value."""
+    """An argument that an env does not take: for Python a TypeError, for users a wrong value."""
 
 
 def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:
@@ -95,8 +94,7 @@ def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def made(argument: str, kind: Callable[..., T], value: Any) -> T:
-    """What `kind` makes of a mapping of its arguments, or ValueError for one that is unknown or
-    missing."""
+    """What `kind` makes of a mapping of its arguments; ValueError for unknown or missing ones."""
     known = inspect.signature(kind).parameters
     given = keys(argument, value, known)
     missing = [n for n, one in known.items() if one.default is one.empty and n not in given]

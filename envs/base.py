@@ -93,8 +93,7 @@ class _Described:
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """As of any object. AttributeError for an argument of `gym.make`: it is read once, when an
-        env is made, and would change nothing."""
+        """As of any object; AttributeError for an argument of `gym.make`, which is read once."""
         if name in ARGUMENTS:
             raise AttributeError(f"{name} is set by gym.make, got {value!r}: make another env")
         super().__setattr__(name, value)
@@ -226,8 +225,7 @@ class _Described:
 
     @property
     def episodes(self) -> Episodes:
-        """The bodies with their clocks and outcomes, for those that drive the kernels without
-        `step`, as rollouts do."""
+        """The bodies with their clocks and outcomes, for what drives the kernels itself."""
         return self._episodes
 
     @property

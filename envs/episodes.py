@@ -205,8 +205,8 @@ class Episodes:
         self.started = self.ready = True
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
-        """A control period of other bodies than those of the batch, in a buffer of the same layout:
-        see `period`. No episode begins."""
+        """A control period of other bodies, laid out as the batch: see `period`. No episode
+        begins."""
         blocks = len(buffer) // (self.batch.block_rows * LANES)
         self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
@@ -215,8 +215,7 @@ class Episodes:
         return self.without_scratch(self.batch.rows(0, self.batch.block_rows))
 
     def without_scratch(self, rows: Array) -> Array:
-        """The rows, with zeros for what bodies that have failed have left of their step: no numbers
-        some of it."""
+        """The rows, with zeros for what bodies that have failed have left of their step."""
         rows[rows[:, FAILED] > 0, self.scratch] = 0.0
         return rows
 

@@ -56,8 +56,7 @@ def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
 
 
 def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, size: int) -> Array:
-    """The numbers of each of the lanes, (n, *shape): one value for all, one for each, or one for
-    each of all `size`; else ValueError."""
+    """The numbers of the lanes, (n, *shape): one value for all, or for each; else ValueError."""
     found, each = real(argument, value, "numbers"), (len(lanes), *shape)
     if found.shape == (size, *shape):
         found = found[lanes]

@@ -53,8 +53,7 @@ class Part(Record):
         return 0
 
     def sketch(self, instant):
-        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
-        makes, and lines of the caption."""
+        """What it adds to a picture: shapes of an `Instant`, and lines of the caption."""
         return ()
 
 

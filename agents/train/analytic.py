@@ -76,8 +76,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
 
 
 def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
-    """ValueError for a hyperparameter that is out of its range; whole: names of counts. Then as
-    many iterations as have these env steps, if any."""
+    """ValueError for a bad hyperparameter; whole: names of counts. timesteps sets iterations."""
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:

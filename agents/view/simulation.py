@@ -65,8 +65,7 @@ class _Run:
 
 
 class FreeRun(_Run):
-    """A body by itself, or on its point in gravity, stepped by one scheme: bit for bit what
-    `rbgym.simulate` computes, with its arguments."""
+    """A body by itself, or a top, under one scheme: bit for bit what `rbgym.simulate` computes."""
 
     def __init__(
         self,

@@ -173,8 +173,7 @@ class Scene:
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:
-    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`; the root
-    lets small vectors be seen beside large ones."""
+    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`."""
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 

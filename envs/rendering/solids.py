@@ -32,8 +32,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A closed surface of triangles, read-only. vertices: (n, 3) [m]. faces: (m, 3), indices of
-    vertices. colors: (m, 3) uint8, of each face."""
+    """A closed surface of triangles: vertices (n, 3) [m], faces (m, 3), colors (m, 3) uint8."""
 
     vertices: Array
     faces: NDArray[np.int64]

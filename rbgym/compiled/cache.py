@@ -141,8 +141,7 @@ def _functions(cls: type) -> dict[str, Any]:
 
 
 def as_written() -> bool:
-    """Whether all functions, methods and constants are those of the sources: none was replaced in
-    this process, by a test or an experiment."""
+    """Whether no function, method or constant was replaced in this process, as by a test."""
     for function, code, constants in _FUNCTIONS:
         table = function.__globals__
         if function.__code__ is not code:

@@ -63,8 +63,7 @@ DUAL, _NARROW = Dual(_LONG), Dual(_SHORT)
 
 
 class Duals(types.Array):
-    """Numba's type of an array of duals. steady: what no step changes is read as a number, without
-    derivatives, see `unchanged`."""
+    """Numba's type of an array of duals. steady: what no step changes is read as a number."""
 
     def __init__(self, steady):
         self.steady = steady
@@ -400,8 +399,7 @@ as_duals, as_steady_duals = _view(False), _view(True)
 
 
 def unchanged(function):
-    """Make compiled code inline what reads a number of a buffer that no step changes: of steady
-    duals its value alone."""
+    """Inline what reads a number that no step changes: of steady duals its value alone."""
     alone = lambda buffer, k: value(buffer[k])  # noqa: E731
     steady = lambda buffer: isinstance(buffer, Duals) and buffer.steady  # noqa: E731
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
@@ -444,8 +442,7 @@ def true_of_duals(function):
 
 
 def beyond_round_off(x, size):
-    """The number as it is; of duals nothing, nor a derivative, where it is round-off of numbers of
-    this size."""
+    """The number; of duals nothing, nor a derivative, where it is round-off of this size."""
     return x
 
 

@@ -63,8 +63,7 @@ def lane_body(function: F) -> F:
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """Compile a function, or what a `lane_body` was made of, that is called, not inlined: a rare
-    branch beside a loop over lanes."""
+    """Compile a function, or a `lane_body`, that is called, not inlined: a rare branch."""
     function = getattr(function, "py_func", function)
     cache.remember(function)
     return njit(**OUTLINED)(function)
@@ -153,8 +152,7 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the search for cyclic garbage: the many objects of a compilation, nearly all of which
-    are still in use, make it a sixth of the time."""
+    """Without the search for cyclic garbage, which would be a sixth of a compilation."""
     was_on = gc.isenabled()
     gc.disable()
     try:

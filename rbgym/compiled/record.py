@@ -109,8 +109,7 @@ def constant(value: Any, doc: str | None = None) -> Any:
 
 
 def known(method: F) -> F:
-    """A method of what its arguments' classes say alone, as where rows are: compiled code folds it,
-    Python works it out once for each record."""
+    """A method of what its arguments' classes say alone; worked out once for each record."""
 
     @functools.wraps(method)
     def once(*args: Any) -> Any:
@@ -127,8 +126,7 @@ def known(method: F) -> F:
 
 
 def place(layout: str, name: str, doc: str | None = None) -> Any:
-    """A method that returns one of the numbers which the method `layout`, of the same arguments,
-    returns as a named tuple."""
+    """A method that returns one number of the named tuple that the method `layout` returns."""
 
     def method(self: Any, *args: Any) -> Any:
         return getattr(getattr(self, layout)(*args), name)

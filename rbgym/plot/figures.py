@@ -240,8 +240,8 @@ class Errors(NamedTuple):
 
 
 def quantiles(values: Array) -> Array:
-    """Percentiles 5, 50 and 95 (3, instants) of values (instants, n) or (instants,) over the
-    episodes that still run; nan after the last."""
+    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) over episodes that run; or
+    nan."""
     values = values[:, None] if values.ndim == 1 else values
     some = ~np.isnan(values).all(axis=1)
     found = np.full((3, len(values)), np.nan)

@@ -151,8 +151,7 @@ NUTATION, PRECESSION = math.pi / 3.0, 10.0  # [rad], [rad/s]
 
 
 def _steady_top() -> Case:
-    """A cone on its tip, in precession without nutation: Betsch & Siebert (2009), section 5.2;
-    Krenk & Nielsen (2013), section 5.2."""
+    """Precession without nutation: Betsch & Siebert (2009), 5.2; Krenk & Nielsen (2013), 5.2."""
     J_1, J_3, mgl = _CONE.moments[0], _CONE.moments[2], _CONE.mass * 9.81 * CONE_ARM
     spin = mgl / (J_3 * PRECESSION) + (J_1 - J_3) / J_3 * PRECESSION * math.cos(NUTATION)
     across, along = PRECESSION * math.sin(NUTATION), PRECESSION * math.cos(NUTATION)

@@ -72,8 +72,7 @@ def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> M
 
 
 def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
-    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3);
-    infinite where something is not finite."""
+    """Largest of rotation angle [rad] and relative rate between states; or infinity."""
     with np.errstate(all="ignore"):
         turn = angle_between(q, q_other).max()
         scale = np.linalg.norm(w, axis=-1).max()
@@ -182,8 +181,8 @@ class Order:
 def order_of(
     horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
 ) -> Order:
-    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine;
-    round_off: of a step in less than double precision."""
+    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step, above
+    double."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)
@@ -309,8 +308,7 @@ CHECKS = tuple(field.name for field in fields(Limits))
 
 
 class Verdict(NamedTuple):
-    """One check: what was measured, what is allowed, and in words what was seen. passed: None
-    where it was not measured or is not judged."""
+    """One check: measured, allowed, and in words what was seen; passed: None if not judged."""
 
     check: str
     measured: float | None
