@@ -19,11 +19,9 @@ from rbgym.envs.arguments import named
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
     from rbgym.envs.task import Task
 
-# Start states are drawn from the lane's own seed: these never meet those of a training run. A
-# quarter of them is for each category of the task. The set's version is the env's.
+# Start states are drawn from the lane's own seed: these never meet those of a training run.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-# Sets of starts, and the seeds of those that are always the same. On the validation set a training
-# chooses among its policies; fresh starts are drawn.
+# Seeds of sets of starts; on the validation set a training chooses, fresh starts are drawn.
 SPLITS = {"test": TEST_SEEDS, "validation": range(2_000_000, 2_000_256), "fresh": None}
 _MOST_FRESH = 1_000_000
 _HALF_TURNS = 2.0  # that a slew on a satellite lasts

@@ -20,16 +20,10 @@ def campaign(
     runs: int,
     out: Path | str,
     *,
-    spread: Mapping[str, Any] | None = None,
     require: Mapping[str, Any] | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    window: float | None = None,
-    estimator: bool = False,
-    impossible: str = "refuse",
-    group: int | None = None,
     jobs: int | None = None,
     progress: bool = False,
+    **plan: Any,
 ) -> Report:
     """Fly a task `runs` times with every policy, all of them with the same draws, and report.
 
@@ -42,11 +36,7 @@ def campaign(
     draws or are long. jobs: processes, default as joblib is configured. Raises ValueError for bad
     arguments.
     """
-    plan = Plan.of(
-        env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,
-        estimator=estimator, impossible=impossible, group=group,
-    )  # fmt: skip
-    flown = Campaign(plan, Path(out), runs)
+    flown = Campaign(Plan.of(env_id, policies, **plan), Path(out), runs)
     for one in Requirement.read(require or {}, flown.figures):
         one.check(flown.runs)
     flown.fly(jobs, progress)

@@ -52,7 +52,9 @@ class Plan:
     impossible: str = "refuse"
 
     @classmethod
-    def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
+    def of(
+        cls, env_id: str, policies: Any, *, group: Any = None, window: Any = None, **given: Any
+    ) -> "Plan":
         """Checked, with its defaults; ValueError for what is none."""
         listed = [policies] if isinstance(policies, str) else policies
         by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}

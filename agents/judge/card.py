@@ -51,12 +51,10 @@ SENSORS: dict[str, Any] = {
         "slew_rate": math.radians(2.0),
     },
 }
-# What an estimator leaves of attitude [rad] and bias [rad/s], about: the noise that policies are
-# trained in, beside that of the gyros.
+# What an estimator leaves of attitude [rad] and bias [rad/s]: noise that policies are trained in.
 _LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
 BEHIND, DISPERSED = "behind", "dispersed"
-# What a law does not know of its body: moments of inertia and strengths off by so much, and the
-# angle by which actuators are mounted askew [rad].
+# What a law does not know of its body: factors, and how far actuators are mounted askew [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
 _RUBBING = {"friction": 0.5}  # of wheels that have any
 

@@ -23,8 +23,7 @@ from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
-# Env arguments that decide on what an observation's entries are: others move at most the bounds,
-# which a policy does not look at.
+# Env arguments that decide on an observation's entries: others move at most their bounds.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.rows import LANES, index
 
-# Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
-# shorter one is unrolled first, and stays scalar.
+# Lanes worked on together: a shorter loop is unrolled first, and becomes no vector instructions.
 TILE = 32
 # Sizes of layers are padded to multiples of this many, with weights of zero.
 PADDED_TO = 4

@@ -132,17 +132,9 @@ class Network:
         object.__setattr__(self, "quaternions", own)
 
     @classmethod
-    def random(
-        cls,
-        sizes: Sequence[int],
-        seed: int,
-        *,
-        activation: str = "tanh",
-        output: str = "clip",
-        normalizer: Normalizer | None = None,
-    ) -> Self:
+    def random(cls, sizes: Sequence[int], seed: int, **how: Any) -> Self:
         """A network with normal weights of variance 1/inputs, and biases of zero; sizes: from the
-        observation's width to the number of actions, e.g. (7, 16, 16, 3)."""
+        observation's width to the number of actions, e.g. (7, 16, 16, 3). how: other fields."""
         if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
         sizes = [count("sizes", size) for size in sizes]
@@ -151,7 +143,7 @@ class Network:
             (rng.normal(0.0, inputs**-0.5, (outputs, inputs)), np.zeros(outputs))
             for inputs, outputs in itertools.pairwise(sizes)
         )
-        return cls(layers, activation, output, normalizer)  # type: ignore[arg-type]
+        return cls(layers, **how)  # type: ignore[arg-type]
 
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:

@@ -34,8 +34,7 @@ _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
-# Of imitation: share of the lanes that the law steers, round by round, from then on none; states
-# that are kept of a round.
+# Of imitation: share of the lanes that the law steers, by round; states that are kept of one.
 _LED, _KEPT = (1.0, 0.4, 0.3, 0.2, 0.1), 120_000
 _BATCH, _RATE, _SMOOTH = 2048, 1e-3, 0.1
 # Success of a teacher below which a training says so; and share of it below which what is imitated

@@ -30,8 +30,7 @@ _CLEAR = 0.6  # scale at which a body with a wall is drawn, so that it does not 
 _MAST = 1.35  # length of its axis, as a part of its radius
 # Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
 _WALL = 0.01 ** (1 / 9) - 1.1
-# At full speed a wheel is drawn turning this fast [rad/s]: as fast as it really is, it would seem
-# to stand still or turn backwards from picture to picture.
+# At full speed a wheel is drawn turning this fast [rad/s], lest it seem to turn backwards.
 _SHOWN = 3.0
 _LONGEST = 240  # points of a trail
 

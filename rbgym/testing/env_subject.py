@@ -22,8 +22,7 @@ Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
 Read = Callable[[Any], tuple[ArrayLike, ArrayLike]]
 Place = Callable[[Any, Array, Array], object]
-# Of every lane at one instant: attitude (n, 4), rates (n, 3) and, where the environment reports
-# them, energy (n,) and world momentum (n, 3).
+# Of every lane: attitude (n, 4), rates (n, 3) and, if told, energy (n,), world momentum (n, 3).
 Row: TypeAlias = tuple[Array, ...]
 _PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 

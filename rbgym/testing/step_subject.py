@@ -142,23 +142,17 @@ def _is_single(state: State) -> bool:
 
 
 def measure_order(
-    step: Step,
-    inertia: ArrayLike,
-    *,
-    horizon: float = 1.0,
-    quaternion: ArrayLike = ATTITUDE,
-    angular_velocity: ArrayLike = RATES,
+    step: Step, inertia: ArrayLike, *, horizon: float = 1.0, **start: ArrayLike
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, quaternion, angular_velocity: see `StepSubject`. horizon [s]: where the errors
+    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where errors
     are taken, after 10, 20, 40, 80, 160 and 320 steps; longer where they are round-off. The
     reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError for bad
     arguments.
     """
     horizon = positive("horizon", horizon)
-    subject = StepSubject(step, inertia, quaternion=quaternion, angular_velocity=angular_velocity)
-    return subject.order(horizon)
+    return StepSubject(step, inertia, **start).order(horizon)  # type: ignore[arg-type]
 
 
 def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str, float]:
@@ -210,8 +204,7 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
     return step
 
 
-# A wrong convention breaks several checks at once; how attitude and rates answer each other in a
-# short step tells which one it is.
+# Which convention is wrong: how attitude and rates answer each other in a short step.
 
 
 def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
