@@ -19,11 +19,9 @@ from rbgym.envs.arguments import named
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
     from rbgym.envs.task import Task
 
-# Start states are drawn from the lane's own seed: these never meet those of a training run. A
-# quarter of them is for each category of the task. The set's version is the env's.
+# Start states are drawn from the lane's own seed: these never meet those of a training run.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-# Sets of starts, and the seeds of those that are always the same. On the validation set a training
-# chooses among its policies; fresh starts are drawn.
+# Seeds of sets of starts; on the validation set a training chooses, fresh starts are drawn.
 SPLITS = {"test": TEST_SEEDS, "validation": range(2_000_000, 2_000_256), "fresh": None}
 _MOST_FRESH = 1_000_000
 _HALF_TURNS = 2.0  # that a slew on a satellite lasts
@@ -70,9 +68,7 @@ def spec_of(env_id: str) -> Any:
         try:
             importlib.import_module(module)
         except (ModuleNotFoundError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"env_id must name a module there is, got {env_id!r}: {error}"
-            ) from None
+            raise ValueError(f"env_id must name a module,, got {env_id!r}: {error}") from None
     if name not in gym.registry:
         raise ValueError(
             f"env_id must be registered, see rbgym list, got {env_id!r}{hint(name, gym.registry)}"
@@ -86,12 +82,9 @@ def check_policy(name: str) -> None:
         named("policy", name, [*catalogue.names(), PRETRAINED], " or a folder")
 
 
-def by_name(
-    argument: str, value: Mapping[str, Any] | None, must_end: bool = False
-) -> dict[str, Any]:
-    """Arguments of an env by their names, as a dict of its own; ValueError for what is none, for
-    names that are said elsewhere: which env it is, how many, and what is done with it, and for a
-    bad time limit; Gymnasium's -1, for none, is one where an episode must end."""
+def by_name(argument: str, value: Any, must_end: bool = False) -> dict[str, Any]:
+    """Arguments of an env by their names, in a dict of its own; ValueError for names that are said
+    elsewhere, and for a bad time limit, as -1, for none, where an episode must end."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -130,12 +123,9 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an env that is trained in or judged, with the `max_episode_steps` of a
-    `satellite` where they lack it.
-
-    A slew has twice the largest half turn and what success takes besides; with a satellite slower
-    than the task's, the task's own seconds at least, as all else has; stopping a tumble and
-    emptying wheels have as many times that as they take longer.
-    """
+    `satellite` where they lack it: twice the largest half turn of a slew and what success takes
+    besides; with a satellite slower than the task's, the task's own seconds at least, as all else
+    has; of tumbles and momentum as many times that as they take longer."""
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
         return kwargs
@@ -172,9 +162,7 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         return cast(Any, env.unwrapped).episodes.setup
 
 
-def starts_of(
-    env_id: str, episodes: int = len(TEST_SEEDS), split: str = "test", seed: int = 0
-) -> list[Starts]:
+def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> list[Starts]:
     """The first `episodes` start states of a set of `SPLITS`, by category, dealt out in turn. seed:
     of fresh starts, which no training has. Raises ValueError for more than there are."""
     named("split", split, SPLITS)

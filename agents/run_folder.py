@@ -1,19 +1,20 @@
 """The folder that a training run leaves behind, and files that are whole or absent."""
 
 import errno
-import glob
 import json
 import os
-import platform
 import shutil
+import time
+import uuid
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _LARGEST_JSON = 2**26
+_DAY = 86_400.0  # s
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs", "init_from")  # fmt: skip
@@ -23,9 +24,8 @@ _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vec
 
 
 class RunFolder:
-    """The paths inside one run's folder. config: what was asked for. checkpoint: the training as it
-    stood last. model, normalizer: what Stable-Baselines3 saves. policy: as data, see
-    `rbgym.agents.policies`. results: written last, which says finished. tensorboard: the log."""
+    """The paths inside one run's folder. checkpoint: the training as it stood last. model,
+    normalizer: as Stable-Baselines3 saves them. results: written last, which says finished."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,10 +44,8 @@ class RunFolder:
         """What results.json holds. Raises ValueError where a number is missing."""
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
-            if not isinstance(found.get(key), int | float):
-                raise ValueError(
-                    f"{str(self.results)!r} must tell {key} as a number, got {found.get(key)!r}"
-                )
+            if not isinstance(value := found.get(key), int | float):
+                raise ValueError(f"{key} must be a number in {str(self.results)!r}, got {value!r}")
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
@@ -73,25 +71,21 @@ class RunFolder:
         if differing:
             changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
             raise ValueError(
-                f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
-                "or overwrite it"
+                f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"
             )
 
 
 def length(config: dict[str, Any]) -> Any:
     """How long a run is to be: timesteps, or iterations among its hyperparameters."""
-    return config.get("timesteps") or _hyperparameters(config).get("iterations") or 0
+    given = config.get("hyperparameters")
+    return config.get("timesteps") or (isinstance(given, dict) and given.get("iterations")) or 0
 
 
 def _without_length(config: dict[str, Any]) -> dict[str, Any]:
-    numbers = {**_hyperparameters(config), "iterations": None}
+    given = config.get("hyperparameters")
+    rest = {**given, "iterations": None} if isinstance(given, dict) else given
     identity = {key: config.get(key) for key in IDENTITY}
-    return {**identity, "timesteps": None, "hyperparameters": numbers}
-
-
-def _hyperparameters(config: dict[str, Any]) -> dict[str, Any]:
-    found = config.get("hyperparameters")
-    return found if isinstance(found, dict) else {}
+    return {**identity, "timesteps": None, "hyperparameters": rest}
 
 
 @dataclass(frozen=True)
@@ -106,22 +100,19 @@ class Training:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place once it is written and on the disk.
-
-    Whatever interrupts the writing, `path`, or what it links to, holds the old content or the new
-    one. Of several processes the last one stays, and what a killed one had begun is removed by the
-    next. Raises OSError, which names `path`, for a full disk, and for something else than a file.
-    """
+    """A temporary path that takes the place of `path` once it is written and on the disk: `path`,
+    or what it links to, holds the old content or the new one. Of several processes the last one
+    stays; what a killed one had begun is removed a day later. Raises OSError, which names `path`,
+    for a full disk, and for something else than a file."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
-    whole = zlib.crc32(os.fsencode(target.name))  # long names may begin alike
-    beginning = f".{target.name[:40]}.{whole:08x}.{platform.node()[:40]}-"
-    temporary = target.with_name(f"{beginning}{os.getpid()}.tmp")
-    for left in target.parent.glob(f"{glob.escape(beginning)}*.tmp"):
-        number = left.name.removeprefix(beginning).removesuffix(".tmp")
-        if number.isdecimal() and not _is_running(int(number)):
-            left.unlink(missing_ok=True)
+    beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # names may have no room for more
+    temporary = target.with_name(f"{beginning}{uuid.uuid4().hex}.tmp")
+    for left in target.parent.glob(f"{beginning}*.tmp"):
+        with suppress(FileNotFoundError):  # another process has removed it
+            if time.time() - left.stat().st_mtime > _DAY:
+                left.unlink()
     try:
         yield temporary
         with temporary.open("rb+") as file:
@@ -133,17 +124,6 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _is_running(process: int) -> bool:
-    """Whether there is a process of this number; where that cannot be asked, there may be one."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)  # else it is somebody else's
-    return True
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

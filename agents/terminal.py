@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-    from rich.table import Table
 
 # Columns of words, and cells, that are shown in another way than figures.
 _WORDS = frozenset({
@@ -42,36 +41,27 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, indent=2, default=lambda value: value.item()))
 
 
-def print_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    optional: Sequence[str] = (),
-) -> None:
-    """Write a table to the standard output. A terminal gets none that is wider than it is: the
-    `optional` columns are left out, first the first, until the rest fits. Elsewhere every row is
-    one line of all columns, between them two spaces."""
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table to the standard output. A terminal folds the cells for which it is too narrow;
+    elsewhere every row is one line of all columns, between them two spaces."""
     title, rows = plain(title), [tuple(map(plain, row)) for row in rows]
     if not styled():
         _print_text(title, columns, rows)
         return
+    from rich import box
     from rich.console import Console
-    from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
 
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in columns:
+        style = "cyan" if name == columns[0] else ""
+        table.add_column(name, justify="left" if name in _WORDS else "right", style=style)
+    for row in rows:
+        table.add_row(*(Text(cell, "bold red") if cell == "BROKEN" else cell for cell in row))
     console = Console(markup=False, emoji=False, highlight=False)
-    unwrapped = console.options.update(width=10_000)
-    shown, table = list(columns), _as_table(columns, rows, columns)
-    for name in optional:
-        if Measurement.get(console, unwrapped, table).maximum <= console.width:
-            break
-        shown.remove(name)
-        table = _as_table(columns, rows, shown)
     console.print(title, style="bold")
     console.print(table)
-    if left_out := [name for name in columns if name not in shown]:
-        note = f"not shown in {console.width} columns: {', '.join(left_out)}"
-        console.print(f"{note}\n", style="dim")
 
 
 def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -84,24 +74,6 @@ def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         ]
         print("  ".join(cells).rstrip())
     print()
-
-
-def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequence[str]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in shown:
-        table.add_column(
-            name,
-            justify="left" if name in _WORDS else "right",
-            style="cyan" if name == columns[0] else "",
-        )
-    for row in rows:
-        cells = [cell for cell, name in zip(row, columns, strict=True) if name in shown]
-        table.add_row(*(Text(cell, "bold red") if cell == "BROKEN" else cell for cell in cells))
-    return table
 
 
 def bar(*, hidden: bool = False) -> Progress:

@@ -69,8 +69,7 @@ ARGUMENTS = tuple(one.name for one in fields(Arguments))
 
 
 class UnknownArgument(TypeError, ValueError):
-    """An argument that an env does not take: for Python, and libraries that try some, a TypeError;
-    for who gave it a wrong value."""
+    """An argument that an env does not take: for Python a TypeError, for users a wrong value."""
 
 
 def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:
@@ -95,8 +94,7 @@ def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def made(argument: str, kind: Callable[..., T], value: Any) -> T:
-    """What `kind` makes of a mapping of its arguments, or ValueError for one that is unknown or
-    missing."""
+    """What `kind` makes of a mapping of its arguments; ValueError for unknown or missing ones."""
     known = inspect.signature(kind).parameters
     given = keys(argument, value, known)
     missing = [n for n, one in known.items() if one.default is one.empty and n not in given]
@@ -113,9 +111,7 @@ def made_or_given(argument: str, kind: type[T], value: Any) -> T:
     if isinstance(value, Mapping):
         return made(argument, kind, value)
     if not isinstance(value, kind):
-        raise ValueError(
-            f"{argument} must be of class {kind.__name__} or a dict of its arguments, got {value!r}"
-        )
+        raise ValueError(f"{argument} must be a {kind.__name__} or a dict for one, got {value!r}")
     return value
 
 

@@ -93,13 +93,9 @@ class _Described:
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """As of any object. AttributeError for an argument of `gym.make`: it is read once, when an
-        env is made, and would change nothing."""
+        """As of any object; AttributeError for an argument of `gym.make`, which is read once."""
         if name in ARGUMENTS:
-            raise AttributeError(
-                f"{name} is an argument of gym.make and cannot be set afterwards, got {value!r}: "
-                "make another env"
-            )
+            raise AttributeError(f"{name} is set by gym.make, got {value!r}: make another env")
         super().__setattr__(name, value)
 
     def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
@@ -128,11 +124,7 @@ class _Described:
         self._warned = True
 
     def _begin(
-        self,
-        lanes: Lanes,
-        seeds: list[int | None],
-        options: dict[str, Any],
-        reseed: Callable[..., Any],
+        self, lanes: Lanes, seeds: list[int | None], options: dict[str, Any], reseed: Any
     ) -> Observation:
         """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
         Gymnasium's reset, once nothing can be refused any more."""
@@ -167,8 +159,7 @@ class _Described:
         given = action if type(action) is np.ndarray else real("action", action)
         if given.shape != self._shape or given.dtype.kind not in "fiu":
             raise ValueError(
-                f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
-                f"{given.shape}"
+                f"action must be numbers {self._shape}, got {given.dtype} {given.shape}"
             )
         return np.array(given, np.float64, order="C", ndmin=2)
 
@@ -176,18 +167,17 @@ class _Described:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
 
-    def _invariants(self) -> dict[str, Array]:
+    def invariants(self) -> dict[str, Any]:
+        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
         found = self._episodes.batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """All that the next steps depend on, to go on from by `set_state`, to the last bit.
-
-        rows: (r,), of a vector env (n, r), float64: bodies, clocks, actuators, targets, seeds and
-        noise, as envs of the same arguments lay them out. generator: (6,) uint64, of `np_random`.
-        What a callable given as a hook remembers is not in it. ResetNeeded before a reset.
-        """
+        """All that the next steps depend on, to go on from by `set_state`, to the last bit, but for
+        what a callable given as a hook remembers. rows: (r,), of a vector env (n, r), float64, laid
+        out as in envs of the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded
+        before a reset."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
@@ -228,14 +218,14 @@ class _Described:
         if self._viewer is not None:
             self._viewer.forget(lanes.tolist())
 
-    def _close_viewer(self) -> None:
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
         if self._viewer is not None:
             self._viewer.close()
 
     @property
     def episodes(self) -> Episodes:
-        """The bodies with their clocks and outcomes, for those that drive the kernels without
-        `step`, as rollouts do."""
+        """The bodies with their clocks and outcomes, for what drives the kernels itself."""
         return self._episodes
 
     @property
@@ -291,9 +281,8 @@ class _Described:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia
-        (3, 3) [kg m^2, body], and by name what else `reset` can be given. Copies. ResetNeeded
-        before a reset."""
+        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia (3,
+        3) [kg m^2, body], and what else `reset` takes. Copies. ResetNeeded before a reset."""
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before reading parameters")
         found = parameters.read(self._episodes)
@@ -386,21 +375,19 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
-        window shows it, as it does after each step by itself. Changes nothing in the env.
-
-        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
-        """
+        window shows it, as it does after each step. Changes nothing in the env. Raises
+        DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset."""
         frames = self._frames()
         return None if frames is None else frames[0]
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self._close_viewer()
+        self.close_extras()
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
         return {name: value[0].tolist() if value.ndim == 1 else value[0]
-                for name, value in self._invariants().items()}  # fmt: skip
+                for name, value in super().invariants().items()}  # fmt: skip
 
     @property
     def state(self) -> dict[str, Any]:
@@ -505,25 +492,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with
-        "human" None, and a window shows them all. Of more than 64 lanes, the first 64.
-
-        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
-        """
+        "human" None, and a window shows them. Of more than 64 lanes, the first 64. Errors as of
+        `AttitudeEnv.render`."""
         return self._frames()
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
-        self._close_viewer()
 
     @property
     def state(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,); and what
         the actuator has, under the names that options["state"] takes."""
         return {k: v for k, v in self._episodes.state().items() if k != "energy"}
-
-    def invariants(self) -> dict[str, Array]:
-        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
-        return self._invariants()
 
 
 def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:

@@ -97,9 +97,7 @@ class Building:
         usual = task.substeps if of_task else task.substeps_of_others
         self.substeps = count("substeps", _or(given.substeps, usual))
         if self.dt / self.substeps < _SHORTEST:
-            raise ValueError(
-                f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
-            )
+            raise ValueError(f"dt must be {_SHORTEST:g} s or more a substep, got {self.dt!r}")
         torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
         self.strength = in_range("torque_scale", given.torque_scale, 1e-100, 1e100)
         full = finite("torque_limit", _or(given.torque_limit, torque), (), (3,))
@@ -224,9 +222,7 @@ class Building:
             also = Both(also, parameters.told(told, varied, sensor, channels, self.body))
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
-            raise ValueError(
-                f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
-            )
+            raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
         self.parts = Parts(
             observation=self._observation(form)._replace(also=also),
             sensor=sensor,
@@ -250,8 +246,7 @@ class Building:
         if callable(name) and self.hooks.get("observation") is name:
             if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
-                    "observation must be named with sensor, faults of it, or preview: a callable "
-                    "sees the true state"
+                    "observation must be named with sensor, its faults, or preview, got a callable"
                 )
             name = "quaternion"  # of which nothing is shown
         named("observation", name, FORMS, " or a callable")
@@ -272,14 +267,11 @@ class Building:
         return shown(form, task.rate_limit, triple("rates", most), more)
 
     def _rate_bounds(self, torque: Array) -> Array:
-        """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
-
-        torque: largest about each axis [N m], but for the potential's. A body with two equal
-        moments keeps its rate across the symmetry axis and its spin apart: each changes by its own
-        torque only, unless rotors couple them. Any other body can pour its energy into its smallest
-        axis, and is bounded by energy: sqrt(J omega . omega) grows by at most |torque| dt /
-        sqrt(J_min).
-        """
+        """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit,
+        under a torque (3,) [N m] and the potential's. A body with two equal moments keeps its rate
+        across the symmetry axis and its spin apart, unless rotors couple them. Any other can pour
+        its energy into its smallest axis: sqrt(J omega . omega) grows by at most |torque| dt /
+        sqrt(J_min)."""
         body, dt, limit = self.body, self.dt, self.task.rate_limit
         if isinstance(self.potential, HeavyTop | SoftWall):
             torque = torque + abs(getattr(self.potential, "mgl", _PULL))
@@ -294,9 +286,8 @@ class Building:
         return np.asarray(_SLACK * bounds)
 
     def _least_time(self) -> float:
-        """Least time [s], at full torque about the body axis that takes longest, of what an episode
-        asks for: to empty the wheels, to stop the fastest tumble, or the largest turn from rest to
-        rest; 0 of anything else."""
+        """Least time [s], at full torque about the slowest axis, of what is asked for: to empty the
+        wheels, to stop the fastest tumble, or the largest turn from rest to rest; or 0."""
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         coils: Any = effector.sheds

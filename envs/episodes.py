@@ -34,12 +34,11 @@ class Setup:
     """Everything that defines the episodes.
 
     terms: names of the reward's terms, in the kernel's order. strength: factor of all torques.
-    limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
-    success region that make a success. width: columns of an observation. hooks: callables by the
-    argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them. orbit: if there is one. least_time: least time [s] of what an
-    episode asks for, at full torque, 0 where that is not known. varied: names in `randomization`.
-    info: what it has, see `Entries`.
+    limit: steps after which an episode is truncated. settled_steps: in a row inside the success
+    region that make a success. width: columns of an observation. hooks: callables by argument;
+    observation and reward replace the named parts, the others add to them. least_time [s]: of what
+    an episode asks for, at full torque, or 0. varied: names in `randomization`. info: what it has,
+    see `Entries`.
     """
 
     parts: Parts
@@ -59,12 +58,9 @@ class Setup:
 
 
 class Entries:
-    """What `info` tells, and of which rows of a body it is made: "all" that there is, or those that
-    were named. has_parameters: whether `parameters` is to be among it.
-
-    copied: the row of the reward, then these; at each step the kernel writes them to `Outputs`, so
-    that the numbers of all lanes lie side by side.
-    """
+    """What `info` tells, "all" that there is or what was named, and of which rows of a body.
+    copied: the row of the reward, then these, which the kernel writes to `Outputs`, so that the
+    numbers of all lanes lie side by side."""
 
     def __init__(self, rows: TaskRows, setup: Setup) -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
@@ -129,13 +125,10 @@ class Entries:
 
 
 class Episodes:
-    """A batch of bodies with their clocks, seeds and outcomes.
-
-    resets_itself: where an episode has ended, the next step begins the seed's next one.
-    commands: (size, channels), of the last step. started: whether there are episodes.
-    ready: whether a step may follow; not while one is under way, so that one which was interrupted,
-    or whose hook has raised, is followed by a reset, and that by another. entries: of `info`.
-    """
+    """A batch of bodies with their clocks, seeds and outcomes. resets_itself: where an episode has
+    ended, the next step begins the seed's next one. commands: (size, channels), of the last step.
+    ready: whether a step may follow; not while one is under way, so that one that was interrupted,
+    or whose hook has raised, is followed by a reset. entries: of `info`."""
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
@@ -194,11 +187,9 @@ class Episodes:
         self._put(at.EPISODE, -1.0, lanes)
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
-        """Begin the next episode of these lanes; writes their rows of `out`.
-
-        how: drawn from the seed, or placed as the state stands; + GIVEN, with the parameters that
-        stand in their rows.
-        """
+        """Begin the next episode of these lanes; writes their rows of `out`. how: drawn from the
+        seed, or placed as the state stands; + GIVEN, with the parameters that stand in their
+        rows."""
         batch, n = self.batch, len(lanes)
         self._put(at.BEGINNING, how, lanes)
         buffer, blocks = batch.buffer, batch.blocks
@@ -214,8 +205,8 @@ class Episodes:
         self.started = self.ready = True
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
-        """A control period of other bodies than those of the batch, in a buffer of the same layout:
-        see `period`. No episode begins."""
+        """A control period of other bodies, laid out as the batch: see `period`. No episode
+        begins."""
         blocks = len(buffer) // (self.batch.block_rows * LANES)
         self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
@@ -224,8 +215,7 @@ class Episodes:
         return self.without_scratch(self.batch.rows(0, self.batch.block_rows))
 
     def without_scratch(self, rows: Array) -> Array:
-        """The rows, with zeros for what bodies that have failed have left of their step: no numbers
-        some of it."""
+        """The rows, with zeros for what bodies that have failed have left of their step."""
         rows[rows[:, FAILED] > 0, self.scratch] = 0.0
         return rows
 
@@ -255,23 +245,14 @@ class Episodes:
         return Outputs(np.empty((bodies, self._width), np.float32), numbers, flags)
 
     def period(
-        self,
-        buffer: Array,
-        commands: Array,
-        outputs: Outputs,
-        judging: Judging,
-        first: int,
-        last: int,
+        self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
     ) -> None:
-        """A control period of the bodies in the blocks from `first` to before `last`, see
-        `kernels.period`.
-
-        buffer: the bodies of the batch, or others of the same layout. commands: (bodies, channels).
-        ValueError, nothing done, where one is not finite.
-        """
+        """A control period of the bodies in the blocks from `first` to before `last` of a buffer,
+        laid out as the batch's, under commands (bodies, channels). ValueError, nothing done, for
+        infinite ones."""
         # The batch has room of its own, which is seldom written, so seldom there.
         aside = self._aside if buffer is self.batch.buffer else np.empty(len(buffer))
-        args = self.rows, buffer, commands, self.stepping, judging, outputs, aside, first, last
+        args = self.rows, buffer, commands, self.stepping, judging, out, aside, first, last
         left = self._period.call(*args)
         if left < 0:
             where = f" in lane {-1 - left}" if self.size > 1 else ""
@@ -283,16 +264,14 @@ class Episodes:
             )  # fmt: skip
             # The blocks together with which they were to be judged.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
-                self._judge(buffer, outputs, judging, begin, min(begin + TOGETHER, last))
+                self._judge(buffer, out, judging, begin, min(begin + TOGETHER, last))
 
-    def _judge(
-        self, buffer: Array, outputs: Outputs, judging: Judging, first: int, last: int
-    ) -> None:
+    def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
         """Judge the bodies without a step of theirs, and begin the episodes that are due."""
         stays = self.stepping._replace(substeps=0)
         aside = np.empty(0)
         self._period.call(
-            self.rows, buffer, self._no_commands, stays, judging, outputs, aside, first, last
+            self.rows, buffer, self._no_commands, stays, judging, out, aside, first, last
         )
 
     def observations(self) -> NDArray[np.float32]:
@@ -305,11 +284,8 @@ class Episodes:
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
     def step(self, commands: Array) -> Outputs:
-        """Advance all by one control period under these commands (size, channels).
-
-        Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
-        once all is done.
-        """
+        """Advance all by one control period under these commands (size, channels). ValueError,
+        nothing done, if one is not finite. The caller sets `ready` again, once all is done."""
         batch, hooks, self.commands = self.batch, self.setup.hooks, commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)

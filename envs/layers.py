@@ -1,10 +1,7 @@
-"""Where the numbers of an env come from: layers, each of which changes what it names.
-
-The lowest is the task as it is declared; then what a satellite brings, what a difficulty stands
-for, and on top the arguments of `gym.make`. An argument whose value is a dict is joined with the
-layers below key by key, an actuator part by part (see `rbgym.envs.actuators.joined`); a key whose
-value is None is taken away. An argument that is None says nothing.
-"""
+"""Where the numbers of an env come from: layers, each of which changes what it names. The lowest
+is the task as it is declared; then a satellite, a difficulty, and the arguments of `gym.make`.
+An argument whose value is a dict is joined with the layers below key by key, an actuator part by
+part (see `rbgym.envs.actuators.joined`); a key whose value is None is taken away."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -29,11 +26,7 @@ _WHOLE = {"reward", "satellite"}  # a sum of weights that joined another's would
 
 @dataclass
 class Layers:
-    """Arguments joined layer by layer.
-
-    arguments: what came of it. sources: the name of the layer that has said an argument, (name,),
-    or a key of it, (name, key).
-    """
+    """Arguments joined layer by layer, and by (name,) or (name, key) the layer that has said it."""
 
     arguments: dict[str, Any] = field(default_factory=dict)
     sources: dict[Path, str] = field(default_factory=dict)
@@ -102,11 +95,8 @@ def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
-    """The tree of parts, by the names of the arguments of `gym.make`.
-
-    A leaf is {"value": plain data, "source": name of the layer that has said it}.
-    task: `rbgym.envs.task.Task`. episodes: `rbgym.envs.episodes.Episodes`.
-    """
+    """The tree of parts, by the names of the arguments of `gym.make`; a leaf is {"value": plain
+    data, "source": name of the layer that has said it}."""
     setup, batch, arguments = episodes.setup, episodes.batch, layers.arguments
     parts, body, actuator = setup.parts, batch.bodies[0], setup.actuator
 

@@ -55,15 +55,11 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     # The sum of squares alone is quicker, and finite but where one is not, or is beyond 1e150.
     finite = math.isfinite(np.vdot(rows, rows)) or np.isfinite(rows).all()
     if rows.shape not in ((r,), (size, r)) or not finite:
-        raise ValueError(
-            f'state["rows"] must be finite, of shape ({r},) or ({size}, {r}), got {rows!r}'
-        )
+        raise ValueError(f'state["rows"] must be finite, ({r},) or ({size}, {r}), got {rows!r}')
     words = state["generator"]
     fits = isinstance(words, np.ndarray) and words.shape == (6,) and words.dtype == np.uint64
     if not fits or not words[2] & 1 or words[4] > 1 or words[5] >> 32:  # as PCG64 has them
-        raise ValueError(
-            f'state["generator"] must be what get_state gives, (6,) uint64, got {words!r}'
-        )
+        raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
     rows = rows.reshape(-1, r)
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 
@@ -73,12 +69,10 @@ def rollout_actions(
 ) -> tuple[Array, dict[str, NDArray[Any]]]:
     """What k sequences of actions would earn from a state of an env, which stays as it is.
 
-    env: single or vector, in wrappers perhaps, which play no part. state: as of its `get_state`,
-    with rows (r,), or (k, r) where each sequence begins elsewhere. actions: (k, horizon, channels).
-    Returns rewards (k, horizon), and the states at the end, rows (k, r). They are to the last bit
-    those of a single env that is stepped from that state, with the noise that it would draw; only
-    what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
-
+    env: single or vector; wrappers play no part. state: as of its `get_state`, with rows (r,), or
+    (k, r). actions: (k, horizon, channels). Returns rewards (k, horizon), and the states at the
+    end, rows (k, r), to the last bit those of a single env that is stepped from that state, with
+    its noise; what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
     Raises ValueError for bad arguments, and where a hook is a callable.
     """
     base, episodes = episodes_of(env)

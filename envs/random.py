@@ -130,9 +130,7 @@ def _mixed(x):
 @inlined
 def normal(key, step, use):
     """Standard normal number, never beyond 6.67 (Box & Muller 1958, of two numbers of 32 bits).
-
-    key: integer below 2**53; step: the step of the episode; use: from 0 to 15, what it is for.
-    """
+    key: integer below 2**53; step: of the episode; use: from 0 to 15, what it is for."""
     counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
     x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
     u, v = np.float64((x >> _32) + np.uint64(1)), np.float64(x & _LOW)

@@ -49,17 +49,14 @@ def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
     if mask is None:
         return np.arange(size)
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
-        raise ValueError(
-            f'options["reset_mask"] must be a bool array of shape ({size},), got {mask!r}'
-        )
+        raise ValueError(f'options["reset_mask"] must be bool of shape ({size},), got {mask!r}')
     if not mask.any():
         raise ValueError('options["reset_mask"] must name at least one lane, got none')
     return np.flatnonzero(mask)
 
 
 def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, size: int) -> Array:
-    """The numbers of each of the lanes, (n, *shape): one value for all, one for each, or one for
-    each of all `size`; else ValueError."""
+    """The numbers of the lanes, (n, *shape): one value for all, or for each; else ValueError."""
     found, each = real(argument, value, "numbers"), (len(lanes), *shape)
     if found.shape == (size, *shape):
         found = found[lanes]
@@ -73,10 +70,7 @@ def place(
     episodes: Episodes, lanes: Lanes, options: dict[str, Any], moments: Array | None = None
 ) -> float:
     """Put bodies, and their targets, where options["state"] says; returns how episodes begin then.
-
-    moments: principal ones of the lanes (n, 3), default those with which the bodies were made.
-    ValueErrors leave everything as it was; else the episodes are left.
-    """
+    moments: principal ones of the lanes (n, 3), or None. ValueErrors leave all as it was."""
     state: Any = options.get("state")
     if state is None:
         return at.DRAWN
@@ -115,8 +109,7 @@ def place(
         values = checked(name, key.width) if name in state else np.full((n, key.width), key.rest)
         if ((values < key.low) | (values > key.high)).any():
             raise ValueError(
-                f'options["state"]["{name}"] must be within [{key.low:g}, {key.high:g}], '
-                f"got {values!r}"
+                f'options["state"]["{name}"] must be in [{key.low:g}, {key.high:g}], got {values!r}'
             )
         beside[row + key.first] = values
     # The bodies as they were made: no round-off of an episode is to be in the next start.

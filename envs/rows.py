@@ -1,8 +1,5 @@
-"""Rows of a task, behind those of the physics, counted for the parts in use.
-
-One buffer for both: with two, the compiler cannot rule out that they overlap, and gives up
-vectorising.
-"""
+"""Rows of a task, behind those of the physics, counted for the parts in use. One buffer for
+both: with two, the compiler cannot rule out that they overlap, and vectorises nothing."""
 
 import math
 from typing import Any, NamedTuple
@@ -56,8 +53,7 @@ class Part(Record):
         return 0
 
     def sketch(self, instant):
-        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
-        makes, and lines of the caption."""
+        """What it adds to a picture: shapes of an `Instant`, and lines of the caption."""
         return ()
 
 
@@ -107,11 +103,9 @@ class Places(NamedTuple):
 
 
 class TaskRows(Record):
-    """Where a number of a task stands. Every part is given it, and reaches the others by it.
-
-    physics: `rbgym.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
-    that the parts declare; with a row r, the number of the lane at i is buffer[i + r * LANES].
-    """
+    """Where a number of a task stands; every part reaches the others by it. Behind the rows of
+    every task come those that the parts declare; of row r, the lane at i has buffer[i + r *
+    LANES]."""
 
     physics: Any
     parts: Any

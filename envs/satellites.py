@@ -114,14 +114,12 @@ class Satellite:
         return limit
 
     def suit(self, task: "Task") -> tuple["Task", dict[str, Any], dict[str, float]]:
-        """A task for this satellite, with the arguments of its env and the success that the
-        satellite stands for.
+        """A task for this satellite, with its arguments and the success that it stands for.
 
         The rate limit becomes twice the fastest turn, or, if more, a fifth over it where no wheels
-        fill up, and every rate that the task declares, those of starts, of the reward and of a
-        target that swings too, goes with it. A task of coils keeps all but the body and the coils,
-        as torque is what the field gives. Raises ValueError where the task is none for a satellite,
-        or needs what this one has not.
+        fill up, and every rate that the task declares goes with it. A task of coils keeps all but
+        the body and the coils. Raises ValueError where the task is none for a satellite, or needs
+        what it has not.
         """
         own, reference = task.effector(), task.reference(task.dt)
         actuator, wheels = own.fitted(self), own.rotors

@@ -9,11 +9,8 @@ from rbgym.inertia import full_tensor
 
 def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Array:
     """1 / a (...) [s^2/rad] of the largest acceleration a = min_i limit_i / |(J e)_i| about e.
-
-    axis: (..., 3), of any length but 0. inertia: (3,) or (3, 3) [kg m^2]. torque_limit: () or (3,)
-    [N m], body axes; inf where an axis that is needed has none. Raises ValueError for arguments out
-    of these ranges.
-    """
+    axis: (..., 3), not 0. inertia: (3,) or (3, 3) [kg m^2]. torque_limit: () or (3,) [N m], body
+    axes; inf where an axis that is needed has none. Raises ValueError for other arguments."""
     e, limits = real("axis", axis), real("torque_limit", torque_limit)
     size = np.linalg.norm(e, axis=-1, keepdims=True) if e.shape[-1:] == (3,) else np.zeros(1)
     if not (np.isfinite(size) & (size > 0)).all():

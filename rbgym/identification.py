@@ -1,11 +1,10 @@
 """Inertia of a rigid body from samples of its motion, with intervals that hold.
 
-The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in the six
-numbers of J and gives the first guess, which noise biases. So the motion that the step of rbgym
-predicts from a start, a tensor and a bias of the rates is fitted to all samples by damped
-Gauss-Newton, each kind weighted by its noise: the method of output errors (Maine and Iliff 1985,
-NASA RP-1138, sections 3 to 5). The inverse of its information matrix is the covariance; derivatives
-are differences of motions that are stepped side by side.
+The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in J and
+gives the first guess, which noise biases. So the motion that the step of rbgym predicts from a
+start, a tensor and a bias of the rates is fitted to all samples by damped Gauss-Newton, each kind
+weighted by its noise (Maine and Iliff 1985, NASA RP-1138, sections 3 to 5); derivatives are
+differences of motions side by side, the inverse of the information is the covariance.
 """
 
 import reprlib
@@ -52,10 +51,10 @@ class Identified(NamedTuple):
 
     inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
     rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
-    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether what is left is
-    white, no larger than the noise that was given, without a sample that stands out, and linear in
-    what was found; where not, clock, torques, model or a sample are wrong, or the record is too
-    long, and the intervals mean nothing.
+    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether that is white,
+    no larger than what was given, without a sample that stands out, and linear in what was found;
+    else clock, torques, model or a sample are wrong, or the record is too long, and the intervals
+    mean nothing.
     """
 
     inertia: Array
@@ -262,11 +261,9 @@ def _moved(guess: _Guess, change: Array) -> _Guess:
 
 def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
     """Prediction less samples (n, 2, 3), a rotation vector in body axes [rad] and rates [rad/s],
-    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias.
-
-    The tensor is moved through the Cholesky factor of the second moments of mass: every factor is
-    that of a body. NaN where a motion cannot be predicted.
-    """
+    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias; NaN where
+    there is no prediction. The tensor is moved through the Cholesky factor of the second moments of
+    mass, each of which is that of a body."""
     factor = np.linalg.cholesky(np.trace(guess.inertia) / 2.0 * np.eye(3) - guess.inertia)
     steps = _STEP * np.repeat(
         [1.0, np.sqrt(np.mean(data.rates**2)), np.abs(factor).max()], [3, 3, 6]
@@ -290,9 +287,7 @@ def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
 
 def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Array, Array]:
     """Attitudes (n, lanes, 4) and rates (n, lanes, 3) of bodies with these tensors and starts."""
-    batch = Batch(
-        [RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors), projection=False
-    )
+    batch = Batch([RigidBody((J + J.T) / 2) for J in tensors], size=len(tensors), projection=False)
     rotors, turning = data.rotors, bool(np.any(data.rotors))
     try:
         batch.set_state(q, omega, rotor_momentum=rotors[0])

@@ -121,10 +121,8 @@ class Inertial(NamedTuple):
 
 
 def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
-    """Those of a link, None for the only one, and of all that fixed joints hang on it.
-
-    Raises ValueError for a file that is none, and where no such link has a mass.
-    """
+    """Those of a link, None for the only one, and of all that fixed joints hang on it. ValueError
+    for a file that is none, and where no such link has a mass."""
     try:
         own, fixed = _read(ElementTree.parse(fspath(path)).getroot())
         found: dict[str, list[Inertial]] = {}

@@ -9,11 +9,8 @@ from rbgym.quaternion import Array
 
 @quietly
 def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Array:
-    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0.
-
-    Raises ValueError without an instant, and for a scale that is negative. What is not finite is
-    carried through, as in the other measures.
-    """
+    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0. What is
+    not finite is carried through. ValueError without an instant, and for a negative scale."""
     E = _history("energy", energy)
     if scale is not None and (not is_number(scale) or scale < 0):
         raise ValueError(f"scale must be a number that is not negative, or None, got {scale!r}")

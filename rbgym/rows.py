@@ -47,14 +47,9 @@ CORE = 35
 
 
 class Physics(Record):
-    """What the kernels are compiled for: records of the four kinds, and where their rows are.
-
-    scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
-    `Frame`. actuator: `rbgym.engine.actuation.Actuator`. rotors: `NoRotors`, or `Rotors`.
-
-    Rows: those of every body, of the potential, the memory of the scheme, those of the actuator and
-    of the frame.
-    """
+    """What the kernels are compiled for: a `Scheme`, a `Potential`, a `Frame`, an `Actuator`,
+    `NoRotors` or `Rotors`; and where their rows are: those of every body, of the potential, the
+    memory of the scheme, those of the actuator and of the frame."""
 
     scheme: Any
     potential: Any
@@ -168,11 +163,8 @@ class Rotors(NoRotors):
 
 # The body frame is the user's, beside the principal axes in which the engine works.
 class Frame(Record):
-    """How the body frame lies in the principal axes.
-
-    They are mostly one and the same. Which it is for all bodies of a batch is known by class, so
-    that compiled code rotates nothing in vain.
-    """
+    """How the body frame lies in the principal axes, mostly alike; known by class for all bodies of
+    a batch, so that compiled code rotates nothing in vain."""
 
     is_principal = constant(False, "Whether it is that of the principal axes.")
 

@@ -47,12 +47,9 @@ def over_ranges(
     largest: int | None = None,
     fewest: int = FEWEST_BLOCKS,
 ) -> list[T]:
-    """What work(first, last) returns of each range, in order; the ranges cover all blocks.
-
-    largest: blocks of a range; by default there is one range for each thread. fewest: blocks that
-    are worth a thread. This thread takes the first, and from the end on those that no other has
-    begun. When it returns or raises, none is under way any more.
-    """
+    """What work(first, last) returns of each range, in order; the ranges cover all blocks. largest:
+    blocks of a range; by default there is one range for each thread. fewest: blocks that are worth
+    a thread. When it returns or raises, no range is under way any more."""
     if _threads == 1 and largest is None:
         return [work(0, blocks)]
     number = -(-blocks // largest) if largest else min(_threads, blocks // fewest)

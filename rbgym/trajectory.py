@@ -29,11 +29,10 @@ class Trajectory:
 
     time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
     angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
-    largest_correction: largest rotation [rad] of the energy projection; redone: steps that
-    needed the robust solver. body: what moved, None where it is not known. conserved: which of the
-    `errors` are of invariants of the exact motion, and so an integrator's; the others tell how far
-    torques moved the body's own. position [m] and velocity [m/s] (n+1, 3) of the centre of mass,
-    world axes, where it was simulated too; the energy then has its part of it.
+    largest_correction: largest rotation [rad] of the energy projection; redone: steps that needed
+    the robust solver. conserved: which of the `errors` are of invariants of the exact motion, and
+    so an integrator's. position [m] and velocity [m/s] (n+1, 3) of the centre of mass, world axes,
+    where it was simulated too; the energy then has its part of it.
     """
 
     time: Array
@@ -49,11 +48,8 @@ class Trajectory:
     velocity: Array | None = field(default=None, repr=False)
 
     def errors(self) -> dict[str, Array]:
-        """Error (n+1,) of each invariant at each instant, 0 at the start but for round-off.
-
-        Keys: energy, angular_momentum, vertical_momentum, quaternion_norm. The first three are
-        relative where there is something to relate to.
-        """
+        """Error (n+1,) of each invariant at each instant: energy, angular_momentum,
+        vertical_momentum, relative where there is something to relate to, and quaternion_norm."""
         return {
             "energy": invariants.relative_energy_error(self.energy),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
@@ -86,20 +82,17 @@ def simulate(
 ) -> Trajectory:
     """Trajectory of one body over `steps` steps of `dt` seconds.
 
-    body: turns about the point that its inertia refers to, unless `position` and so on are given.
-    quaternion: (4,) unit, body to world. angular_velocity: (3,) [rad/s], body axes.
-    torque [N m, body axes], held over each step: None, (3,), (steps, 3), or a callable
-    (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,), constant, body axes.
-    record_every: steps between two recorded instants; the last step is always recorded.
-    projection: see `rbgym.Batch`.
+    body: turns about the point that its inertia refers to. quaternion: (4,) unit, body to world.
+    angular_velocity: (3,) [rad/s], body axes. torque [N m, body axes], held over each step: None,
+    (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,),
+    constant, body axes. record_every: steps between two recorded instants; the last step is always
+    recorded. projection: see `rbgym.Batch`.
 
-    position [m], velocity [m/s], force [N]: given one of them, the centre of mass moves too, in one
-    system with the attitude, by Mandre's Runge-Kutta-Nystroem scheme: integrator="rkn4" (with no
-    option but renormalise_every), no potential, no rotors. In flight a body turns about its centre
-    of mass: its inertia is referred to that.
-    position, velocity: (3,), world axes, default 0. force, world axes, and torque: None, (3,), or a
-    callable (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated at each of the
-    four stages of a step, so that the motion is of order four.
+    position [m], velocity [m/s], force [N], (3,), world axes: given one of them, the centre of mass
+    moves too, and the body turns about it, in one system by Mandre's Runge-Kutta-Nystroem scheme:
+    integrator="rkn4" (with no option but renormalise_every), no potential, no rotors. force and
+    torque may be callables (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated
+    at each of the four stages of a step, so that the motion is of order four.
 
     Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns where
     the scheme loses the spin of a slender heavy top in steps of dt.
@@ -198,14 +191,11 @@ def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -
 
 
 class _Flight:
-    """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5.
-
-    Forces see the attitude of their stage and torques the position of theirs:
+    """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5: y = (p, q).
+    Forces see the attitude of their stage, torques the position of theirs:
 
         p'' = F(t, p, p', q, omega)/m,
         q'' = q' q* q' + (1/2) q o J^-1 (tau(t, p, p', q, omega) - omega x J omega), omega = 2 q* q'
-
-    The state is y = (p, q), and dy its rate.
     """
 
     def __init__(self, body: RigidBody, scheme: RKN4, force: Force, torque: Torque) -> None:

@@ -136,9 +136,7 @@ def test_a_lane_has_its_own_state_and_what_would_change_all_is_refused():
     assert [one["energy"] for one in env.env_method("invariants")] == every.tolist()
     state = env.env_method("get_state")[0]
     for name in ("get_state", "set_state", "reset"):
-        with pytest.raises(
-            ValueError, match=rf"indices=\[1\]: '{name}' can be called only for all"
-        ):
+        with pytest.raises(ValueError, match=rf"indices=\[1\]: '{name}' is called for all"):
             env.env_method(name, state, indices=[1])
 
 

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv, parquet
-from tqdm import tqdm
 
 import rbgym
 from rbgym.agents.campaigns.plan import SUCCESS, Leg, Pilot, Plan, figures_of
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.agents.terminal import bar
 from rbgym.arguments import count
 from rbgym.envs.layers import plain
 from rbgym.quaternion import Array
@@ -67,7 +67,9 @@ class Campaign:
         except ValueError:  # some backends give all results at the end
             pool = joblib.Parallel(n_jobs=jobs)
         work = (joblib.delayed(_fly)(self.plan, one, self._rows(one)) for one in left)
-        self._follow(pool(work), len(left), progress)
+        with bar(hidden=not progress) as shown:
+            for _ in shown.track(pool(work), total=len(left), description="groups of runs"):
+                pass
         self._write()
         return self
 
@@ -78,30 +80,15 @@ class Campaign:
         if path.exists():
             there = read_json(path)
             was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
-            if changed := [
-                f"{n} {was.get(n)!r} -> {now[n]!r}" for n in now if was.get(n) != now[n]
-            ]:
+            if new := [f"{n} {was.get(n)!r} -> {v!r}" for n, v in now.items() if was.get(n) != v]:
                 raise ValueError(
-                    f"{str(self.folder)!r} holds another campaign ({', '.join(changed)}): choose "
-                    "another folder"
+                    f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): take another"
                 )
         (self.folder / "groups").mkdir(parents=True, exist_ok=True)
         write_json(path, config | {"runs": self.runs})
 
     def _rows(self, group: int) -> Path:
         return self.folder / "groups" / f"{group:06d}.parquet"
-
-    def _follow(self, done: Iterable[dict[str, float]], left: int, shown: bool) -> None:
-        """A bar with runs a second and the success rate so far."""
-        size, rates = self.plan.group, list[dict[str, float]]()
-        before = (len(self.groups) - left) * size
-        total, hidden = len(self.groups) * size, None if shown else True
-        with tqdm(total=total, initial=before, unit="run", disable=hidden) as bar:
-            for one in done:
-                rates.append(one)
-                means = {name: np.mean([rate[name] for rate in rates]) for name in one}
-                bar.set_postfix({name: f"{100 * mean:.1f} %" for name, mean in means.items()})
-                bar.update(size)
 
     def _write(self) -> None:
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
@@ -128,10 +115,8 @@ class Campaign:
     def draws(self) -> dict[str, int]:
         """The columns that hold what was drawn, and how many of each are independent."""
         names = [*next(iter(self.columns.values()))]
-        shared = {
-            place.columns[k] for one in self.pilot.spread.sources if one.per_group
-            for place, k in one.numbers
-        }  # fmt: skip
+        sources = self.pilot.spread.sources
+        shared = {column for one in sources if one.per_group for column in one.columns}
         drawn = names[_FIRST : names.index(SUCCESS)]
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
@@ -152,8 +137,8 @@ class Campaign:
         return time, _BINS[np.minimum(places, len(_BINS) - 1)]
 
 
-def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
-    """Fly and write a group; the success rate of each contender."""
+def _fly(plan: Plan, group: int, path: Path) -> None:
+    """Fly and write a group."""
     pilot = Pilot(plan)
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
@@ -168,7 +153,6 @@ def _fly(plan: Plan, group: int, path: Path) -> dict[str, float]:
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
     with replacing(path) as temporary:  # last: it says that the group is flown
         parquet.write_table(pa.Table.from_pydict(table), temporary)
-    return {name: float(one[SUCCESS].mean()) for name, one in zip(plan.policies, rows, strict=True)}
 
 
 def _stride(steps: int) -> int:

@@ -1,7 +1,5 @@
-"""The nominal env of a campaign: what of it can be drawn, and how a draw is given to it.
-
-What `reset` takes differs from run to run; a group of runs shares the arguments of its env.
-"""
+"""The nominal env of a campaign: what of it can be drawn, and how a draw is given to it, by
+`reset` for each run, or by arguments of the env for a group of runs."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping

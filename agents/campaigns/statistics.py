@@ -86,9 +86,8 @@ def shown_at(share: float, hits: float, n: float) -> float:
 
 
 class Effect(NamedTuple):
-    """How a figure, or whether a run misses something, goes with a draw, from -1 to 1, and the 95 %
-    interval. sized: whether it is with the distance of the draw from its median, whatever the sign.
-    """
+    """How a figure, or a miss, goes with a draw, from -1 to 1, and the 95 % interval. sized:
+    whether with the distance of the draw from its median."""
 
     draw: str
     of: str
@@ -110,18 +109,16 @@ class Effect(NamedTuple):
 
 
 def effects(
-    columns: Mapping[str, Array],
-    draws: Mapping[str, int],
-    misses: Mapping[str, NDArray[np.bool_]],
+    columns: Mapping[str, Array], draws: Mapping[str, int], misses: Mapping[str, NDArray[np.bool_]]
 ) -> list[Effect]:
     """Those of every draw on every figure of a contender and on its misses, (n,) by name; misses
-    first, then the surest, farthest from 0. draws: how many of each are independent.
+    first, then the surest. draws: how many of each are independent.
 
     Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
-    Psychometrika 65(1). What has two values, as a miss, or a fault that is there or not, has the
-    rank-biserial correlation 2 P(larger) - 1 of the Mann-Whitney test, which reaches 1 however rare
-    the one value is; its interval is that of Hanley & McNeil (1982), Radiology 143(1). Each is
-    taken of the draw or of its distance from the median, whichever tells more.
+    Psychometrika 65(1). What has two values, as a miss or a fault, has the rank-biserial
+    correlation 2 P(larger) - 1 of the Mann-Whitney test, however rare one of them is; its interval
+    is that of Hanley & McNeil (1982), Radiology 143(1). Each is taken of the draw or of its
+    distance from the median, whichever tells more.
     """
     figures = {n: rankdata(columns[n].astype(float)) for n in FIGURES if n in columns}
     found = list[Effect]()

@@ -20,9 +20,7 @@ SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 _EXTRAS = {
     "plot": ("matplotlib",),
     "cli": ("rich", "typer"),
-    "agents": (
-        "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml",
-    ),
+    "agents": ("sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "yaml"),
     "campaign": ("joblib", "pyarrow"),
     "view": ("msgspec", "viser", "websockets"),
     "mujoco": ("mujoco",),
@@ -38,20 +36,8 @@ class _Commands(TyperGroup):
     """Commands in the order of the panels; what users can mend ends in one line on stderr."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(self.commands, key=lambda name: PANELS.index(self._panel(name)))
-
-    def _panel(self, name: str) -> str:
-        return str(getattr(self.commands[name], "rich_help_panel", ""))
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The plain page, grouped as Typer groups the one in colours."""
-        width = max(map(len, self.commands))
-        for panel in PANELS:
-            names = [name for name in self.list_commands(ctx) if self._panel(name) == panel]
-            with formatter.section(panel):
-                formatter.write_dl(
-                    [(n.ljust(width), self.commands[n].get_short_help_str(100)) for n in names]
-                )
+        commands: Any = self.commands
+        return sorted(commands, key=lambda name: PANELS.index(commands[name].rich_help_panel))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _clean_errors(ctx):

@@ -32,19 +32,10 @@ def evaluate(
     episodes: options.Episodes = 256,
     split: options.Split = "test",
     seed: Annotated[int, Option(help="Of fresh start states.", min=0)] = 0,
-    intervals: Annotated[
-        bool, Option("--intervals", help="Say how sure the differences to the first one are.")
-    ] = False,
+    intervals: Annotated[bool, Option("--intervals", help="How sure the differences are.")] = False,
     plot: options.Plot = None,
-    video: Annotated[
-        Path | None,
-        Option(
-            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=options.file_to_write
-        ),
-    ] = None,
-    video_episode: Annotated[
-        int, Option(help="Which episode of the test set is filmed, from 0.", min=0)
-    ] = 0,
+    video: options.Video = None,
+    video_episode: Annotated[int, Option(help="The episode that is filmed, from 0.", min=0)] = 0,
     explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
@@ -109,8 +100,7 @@ def card(
     policy: options.Policies = None,
     episodes: options.Episodes = 256,
     out: Annotated[
-        Path | None,
-        Option(help="Write OUT.md, OUT.json and OUT.png.", callback=options.files_beside),
+        Path | None, Option(help="Write OUT.md, .json and .png.", callback=options.files_beside)
     ] = None,
     env_arg: options.EnvArgs = None,
     explain: options.Explain = False,
@@ -121,22 +111,18 @@ def card(
     Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps
     the arguments of its training.
     """
+    given = dict(env_arg or ())
     if explain:
         from rbgym.agents.commands.tables import print_resolved
 
-        print_resolved(env, dict(env_arg or ()), as_json)
+        print_resolved(env, given, as_json)
         return
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
 
     with bar() as shown:
-        made = make_card(
-            env,
-            policy or (),
-            episodes=episodes,
-            env_kwargs=dict(env_arg or ()),
-            progress=Counter(shown, "policies"),
-        )
+        show = Counter(shown, "policies")
+        made = make_card(env, policy or (), episodes=episodes, env_kwargs=given, progress=show)
     if out:
         made.write(out)
     content = made.as_dict()

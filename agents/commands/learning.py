@@ -37,32 +37,13 @@ def train(
     ] = None,
     seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
     teacher: Annotated[
-        str | None,
-        Option(
-            help="Law that auto imitates first: best of those that fit, or none.",
-            autocompletion=lambda: ["best", "none", *controllers()],
-        ),
+        str | None, Option(help="Law to imitate: best, none or NAME.", autocompletion=controllers)
     ] = None,
-    seeds: Annotated[
-        int, Option(help="Train so many, with --seed and those after it, into OUT/SEED.", min=1)
-    ] = 1,
-    init_from: Annotated[
-        Path | None, Option(help="Folder of the policy with which auto or apg begins.", exists=True)
-    ] = None,
-    timesteps: Annotated[
-        Any | None,
-        Option(
-            help="Env steps, up to whole rollouts; default as tuned; of auto, after imitation.",
-            **_STEPS,
-        ),
-    ] = None,
+    seeds: Annotated[int, Option(help="Train so many, from --seed on, into OUT/SEED.", min=1)] = 1,
+    init_from: Annotated[Path | None, Option(help="Policy to begin with.", exists=True)] = None,
+    timesteps: Annotated[Any | None, Option(help="Env steps; default as tuned.", **_STEPS)] = None,
     hyperparameters: Annotated[
-        Path | None,
-        Option(
-            help="YAML like that of rl-baselines3-zoo, in place of ours.",
-            exists=True,
-            dir_okay=False,
-        ),
+        Path | None, Option(help="YAML like RL Zoo's, not ours.", exists=True, dir_okay=False)
     ] = None,
     change: Annotated[
         list[Any] | None,
@@ -72,14 +53,10 @@ def train(
     checkpoint_every: Annotated[
         Any | None, Option(help="Env steps between checkpoints; default 50,000.", **_STEPS)
     ] = None,
-    evaluate_every: Annotated[
-        Any | None, Option(help="Env steps between runs on the test set; 0: never.", **_STEPS)
-    ] = None,
+    evaluate_every: Annotated[Any | None, Option(help="Env steps; 0: never.", **_STEPS)] = None,
     threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
-    progress: Annotated[
-        bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
-    ] = None,
+    progress: Annotated[bool | None, Option("--progress/--no-progress", help="Show a bar.")] = None,
     explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
@@ -102,25 +79,15 @@ def train(
     folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
     done = []
     for n in range(seeds):
+        out = folder / str(seed + n) if seeds > 1 else folder
         done.append(
             train_policy(
-                env,
-                algo,
-                out=folder / str(seed + n) if seeds > 1 else folder,
-                seed=seed + n,
-                hyperparameters=hyperparameters,
-                changes=dict(change or ()),
-                env_kwargs=dict(env_arg or ()),
-                init_from=init_from,
-                resume=not overwrite,
-                report=_say,
-                timesteps=timesteps,
-                checkpoint_every=checkpoint_every,
-                evaluate_every=evaluate_every,
-                threads=threads,
-                progress=progress,
+                env, algo, out=out, seed=seed + n, hyperparameters=hyperparameters,
+                changes=dict(change or ()), env_kwargs=dict(env_arg or ()), init_from=init_from,
+                resume=not overwrite, report=_say, timesteps=timesteps, threads=threads,
+                checkpoint_every=checkpoint_every, evaluate_every=evaluate_every, progress=progress,
             )
-        )
+        )  # fmt: skip
         if not as_json:
             _tell(done[-1], seeds - n - 1)
     if as_json:

@@ -33,15 +33,9 @@ def validate(
         ),
     ] = None,
     steps: Annotated[int, Option(help="Length of each run.", min=1)] = 20_000,
-    quick: Annotated[
-        bool, Option("--quick", help="In gravity only, short runs, nothing of the papers.")
-    ] = False,
-    external: Annotated[
-        bool, Option("--external", help="Only the motions whose ends others published.")
-    ] = False,
-    derivatives: Annotated[
-        bool, Option("--derivatives", help="Only the Jacobians of steps, in each potential.")
-    ] = False,
+    quick: Annotated[bool, Option("--quick", help="Short runs in gravity, no papers.")] = False,
+    external: Annotated[bool, Option("--external", help="Only what others published.")] = False,
+    derivatives: Annotated[bool, Option("--derivatives", help="Only Jacobians of steps.")] = False,
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 2,
     as_json: options.Json = False,
 ) -> None:

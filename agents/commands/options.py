@@ -84,17 +84,6 @@ def file_to_write(path: Path) -> None:
 
 
 @refusing
-def plot_to_write(path: Path) -> None:
-    if path.suffix:  # it says in which format
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        known = sorted(FigureCanvasBase.filetypes)
-        if path.suffix[1:] not in known:
-            raise typer.BadParameter(f"must end in one of {known}, got {str(path)!r}")
-    file_to_write(path)
-
-
-@refusing
 def folder_to_make(path: Path) -> None:
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
@@ -137,11 +126,9 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
-Explain = Annotated[
-    bool,
-    Option("--explain", help="Print every number of the environment and its source, and end."),
-]
-Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
+Explain = Annotated[bool, Option("--explain", help="Print every number and its source, and end.")]
+Video = Annotated[Path | None, Option(help="Film it: OUT.mp4 or OUT.gif.", callback=file_to_write)]
+Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=file_to_write)]
 # Of what is named, once for all commands: what the shell completes, and what is refused.
 ENV: Any = {
     "help": "Environment, see rbgym list.",
@@ -156,14 +143,11 @@ INTEGRATORS: Any = {
 }
 POLICIES: Any = {"autocompletion": policies, "callback": known_policies}
 EnvArgs = Annotated[
-    list[Any] | None,
-    Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
+    list[Any] | None, Option(parser=pair, metavar="KEY=VALUE", help="An argument of the env.")
 ]
 Integrators = Annotated[
     list[str] | None,
-    Option(
-        "--integrator", "-i", help="See rbgym list; again for each one to compare.", **INTEGRATORS
-    ),
+    Option("--integrator", "-i", help="See rbgym list; again to compare several.", **INTEGRATORS),
 ]
 Policies = Annotated[
     list[str] | None,
@@ -188,15 +172,10 @@ Split = Annotated[
 ]
 Inertia = Annotated[
     Any,
-    Option(
-        parser=numbers(3, 9),
-        metavar="J,...",
-        help="3 principal moments or 9 tensor entries, in kg m^2.",
-    ),
+    Option(parser=numbers(3, 9), metavar="J,...", help="3 moments or 9 entries, in kg m^2."),
 ]
 Rates = Annotated[
-    Any,
-    Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates about the body axes, in rad/s."),
+    Any, Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates, body axes, in rad/s.")
 ]
 TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
 Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]

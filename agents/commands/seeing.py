@@ -6,6 +6,7 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from typer import Option
 
@@ -22,9 +23,7 @@ _RECORDED = 100_000  # instants at most, unless more are asked for
     SEE, "rbgym list", "rbgym list | grep quat_", "rbgym list --module my_tasks --json", name="list"
 )
 def list_(
-    module: Annotated[
-        list[str] | None, Option(help="Import this first: it may register tasks.")
-    ] = None,
+    module: Annotated[list[str] | None, Option(help="Import this first, for its tasks.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
@@ -55,8 +54,7 @@ def simulate(
     steps: Annotated[int, Option(help="Number of steps.", min=1)] = 1000,
     mgl: options.Weight = 0.0,
     record_every: Annotated[
-        int | None,
-        Option(help="Steps between recorded instants; default 1, more past 100,000 steps.", min=1),
+        int | None, Option(help="Steps between instants; 1, more past 100,000 steps.", min=1)
     ] = None,
     csv: Annotated[
         Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)
@@ -74,9 +72,7 @@ def simulate(
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
-        body=rbgym.RigidBody(
-            inertia if len(inertia) == 3 else [inertia[:3], inertia[3:6], inertia[6:]]
-        ),
+        body=rbgym.RigidBody(np.reshape(inertia, (-1, 3)).squeeze()),
         dt=dt,
         steps=steps,
         quaternion=quaternion,
@@ -142,17 +138,11 @@ def view(
     tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: options.Weight = 0.0,
     seed: Annotated[int, Option(help="Start of an environment.", min=0)] = 0,
-    speed: Annotated[
-        Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
-    ] = "1",
+    speed: Annotated[Speed, Option(metavar="RATIO", help="Of simulated to real time.")] = "1",
     env_arg: options.EnvArgs = None,
-    host: Annotated[
-        str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="Address; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port, or the next that is free.", min=0, max=65535)] = 8080,
-    name: Annotated[
-        list[str] | None, Option(help="A further name of this machine that is answered to.")
-    ] = None,
+    name: Annotated[list[str] | None, Option(help="A further name of this machine.")] = None,
     open_: Annotated[bool, Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
     """Show bodies or an environment live in a browser, on this machine.

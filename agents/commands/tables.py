@@ -37,8 +37,7 @@ def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
         (i["name"], i["title"], str(i["order"]), *_conserved(i["conserves"]), i["source"])
         for i in content["integrators"]
     )
-    dropped = ("source", "title", "conserves in gravity", "conserves free")
-    print_table("Integrators", columns, rows, optional=dropped)
+    print_table("Integrators", columns, rows)
     print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
 
 
@@ -74,7 +73,7 @@ def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Dr
     quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
     rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]
     columns = ("integrator", *quantities)
-    print_table(f"Largest drift {until}", columns, rows, optional=quantities[:0:-1])
+    print_table(f"Largest drift {until}", columns, rows)
 
 
 def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
@@ -123,4 +122,4 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
         (*c[:4], f"{c.measured:.3g}", f"{c.bound:.3g}", "ok" if c.passed else otherwise)
         for c in claims
     )
-    print_table(title, columns, rows, optional=("bound", "case"))
+    print_table(title, columns, rows)

@@ -39,9 +39,9 @@ _ARCSECOND = math.radians(1.0 / 3600.0)
 # order of those that small satellites fly, and no product's.
 SENSORS: dict[str, Any] = {
     "gyro": {
-        "angle_walk": math.radians(0.10) / 60.0,
+        "angle_walk": math.radians(0.1) / 60.0,
         "rate_walk": 1e-7,
-        "bias": math.radians(10.0) / 3600.0,
+        "bias": math.radians(10.0) / 3600,
     },
     "star_tracker": {
         "across_boresight": 10.0 * _ARCSECOND,
@@ -51,25 +51,20 @@ SENSORS: dict[str, Any] = {
         "slew_rate": math.radians(2.0),
     },
 }
-# What an estimator leaves of attitude [rad] and bias [rad/s], about: the noise that policies are
-# trained in, beside that of the gyros.
+# What an estimator leaves of attitude [rad] and bias [rad/s]: noise that policies are trained in.
 _LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
 BEHIND, DISPERSED = "behind", "dispersed"
-# What a law does not know of its body: moments of inertia and strengths off by so much, and the
-# angle by which actuators are mounted askew [rad].
+# What a law does not know of its body: factors, and how far actuators are mounted askew [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
 _RUBBING = {"friction": 0.5}  # of wheels that have any
 
 
 @dataclass(frozen=True)
 class Row:
-    """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
-
-    of_seeds: by the seed of training, for policies trained with several, of which the package's is
-    the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
-    wall_time. conditions: the evaluation of "all" in those of `conditions_of`, of the package's
-    policy trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
-    """
+    """One controller or algorithm. merits: by category and of "all". of_seeds: success by the seed
+    of training, of several of which the package's is the median. origin: of a trained policy,
+    algorithm, seed, timesteps, wall_time. conditions: of "all" in those of `conditions_of`, by the
+    package's policy for it. holds: of a controller, see `rbgym.agents.controllers.validity`."""
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
@@ -247,12 +242,10 @@ class Condition(NamedTuple):
 
 
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
-    """Those that make sense for a task, by name; given: arguments that the env has in all of them.
-
-    "behind": gyros and a star tracker, `SENSORS`, measure the state, an estimator stands in front,
-    and commands act one control period late. "dispersed": bodies and actuators differ from what
-    laws are told, `DISPERSIONS`. Neither where its arguments are given.
-    """
+    """Those that make sense for a task, by name. given: arguments of the env in all of them; where
+    a condition's own are among them it is left out. "behind": `SENSORS` measure the state, an
+    estimator stands in front, commands act one control period late. "dispersed": bodies and
+    actuators are off by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)
@@ -261,9 +254,7 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     if attitude_only and not given.keys() & {"sensor", "actuator"}:
         late = {**given, "actuator": {"delay": {"seconds": dt}}}
         estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
-        found[BEHIND] = Condition(
-            late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
-        )
+        found[BEHIND] = Condition(late | {"sensor": SENSORS}, late | {"sensor": estimated}, True)
     if "randomization" not in given:
         rubs = wheels and (wheels.viscous or wheels.coulomb)
         dispersed = {**given, "randomization": DISPERSIONS | (_RUBBING if rubs else {})}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,15 +23,8 @@ from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
-# Env arguments that decide on what an observation's entries are: others move at most the bounds,
-# which a policy does not look at.
+# Env arguments that decide on an observation's entries: others move at most their bounds.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
-
-# Of Episodes: one value of each episode, and one of each instant and episode.
-_LANES = ("seeds", "category", "returns", "costs", "lengths", "success", "least_time")
-_HISTORIES = (
-    "attitude_error", "rate_error", "torque", "actions", "wheel_speed", "relative", "reached",
-)  # fmt: skip
 
 
 class Contender(NamedTuple):
@@ -55,14 +48,11 @@ class Contender(NamedTuple):
 def contenders(
     targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
 ) -> tuple[str, list[Contender]]:
-    """The env's id, and what the targets stand for.
-
-    targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
-    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. env_kwargs: for
-    all of them; they take precedence over those that a policy was trained with, which controllers
-    have too where env_id is None and all folders agree. Raises ValueError for what is none of
-    these, and for a policy that was trained on other observations.
-    """
+    """The env's id, and what the targets stand for: folders of runs or policies, names of
+    controllers, or "pretrained". env_id: None for that of the first folder, or RigidTop-v0.
+    env_kwargs: for all of them, over those that a policy was trained with, which controllers have
+    too where env_id is None and all folders agree. ValueError for what is none of these, and for a
+    policy of other observations."""
     given = by_name("env_kwargs", env_kwargs)
     learned = [name for name in targets if name not in controllers.names()]
     policies = {}
@@ -117,16 +107,14 @@ def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]
 class Episodes:
     """One episode from each of n start states, in the order of their seeds.
 
-    category (n,): the task's, of each start. returns, lengths [steps], success, costs (n,): of
-    constraints, nan without any. least_time (n,): of a turn from the start to the target about the
-    eigenaxis [s], nan where the start is not at rest or there is no such bound.
-    Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
-    and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
-    control period, body axes, nan at the start; actions (instants, n, channels) likewise;
-    wheel_speed (instants, n, wheels), of each wheel against the body [rad/s];
-    relative (instants, n, 4), attitude relative to the target, nan where the task has none;
-    reached, 1.0 where the task is done and 0.0 elsewhere. dt: control period [s]. settled: angle
-    [rad] and rate [rad/s] within which the task is done, if it is for `hold` [s].
+    category, returns, lengths [steps], success (n,); costs (n,) of constraints, or nan. least_time
+    (n,): of a turn from the start to the target about the eigenaxis [s], nan where there is no such
+    bound. Histories (instants, n), the first at the start, nan after a lane's end: attitude_error
+    [rad], rate_error [rad/s] to the goal; torque (instants, n, 3), mean of each control period [N
+    m], body axes, and actions (instants, n, channels), nan at the start; wheel_speed (instants, n,
+    wheels) against the body [rad/s]; relative (instants, n, 4), attitude from the target, or nan;
+    reached, 1.0 where the task is done. dt: control period [s]. settled: angle [rad] and rate
+    [rad/s] within which the task is done, if for `hold` [s].
     """
 
     seeds: NDArray[np.int64]
@@ -159,6 +147,10 @@ class Episodes:
         return Episodes(**(vars(self) | found))
 
 
+_NAMES = [one.name for one in fields(Episodes)]
+_LANES, _HISTORIES = _NAMES[:7], _NAMES[7:14]  # of each episode; of each instant and episode
+
+
 def joined(parts: list[Episodes]) -> Episodes:
     """All of them, in the order of their seeds, whatever their categories."""
     instants = max(len(part.attitude_error) for part in parts)
@@ -182,13 +174,9 @@ def play(
     seed: int = 0,
     **env_kwargs: Any,
 ) -> Episodes:
-    """Run one episode from each of the first `episodes` states of the task's test set.
-
-    policy: whatever has `predict`; of a Stable-Baselines3 model with a VecNormalize, observations
-    are normalised as they were last; or a controller's name, or "pretrained". split, seed: other
-    starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad arguments,
-    and for `initial`, as the starts are those of the set.
-    """
+    """Run one episode from each of the first `episodes` states of the task's test set. policy,
+    split, seed, env_kwargs: see `evaluate`; observations for a model are normalised as they were
+    last. ValueError for bad arguments, and for `initial`, which the set has."""
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)

@@ -16,13 +16,13 @@ from rbgym.quaternion import Array
 class Evaluation:
     """What `episodes` episodes on the fixed test set gave.
 
-    success_interval: Wilson's 95 % interval of the success rate. by_category: success rate in each
-    of the task's categories. length: mean [steps]. violating: share of the episodes that violate a
-    constraint at least once, None without any. unwound: successes by the long way round. Of the
-    rest the medians, None where there is nothing to tell: final_error, overshoot: attitude [deg];
-    settling_time [s], over the successes; effort [N m s]; torque_variation [N m]; wheel_turns:
-    revolutions of a wheel; eigenaxis_share: settling time over the least time of a turn about the
-    eigenaxis, of starts at rest. played: the episodes themselves.
+    success_interval: Wilson's 95 % interval of the success rate. by_category: success rates.
+    length: mean [steps]. violating: share of the episodes that violate a constraint, or None.
+    unwound: successes by the long way round. Of the rest the medians, None where there is nothing
+    to tell: final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort
+    [N m s]; torque_variation [N m]; wheel_turns: revolutions of a wheel; eigenaxis_share: settling
+    time over the least time of a turn about the eigenaxis, from rest. played: the episodes
+    themselves.
     """
 
     episodes: int

@@ -64,13 +64,7 @@ def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[st
     found = {}
     for name, own in ours.items():
         middle: Callable[[Array], float] = iqm if name == "return" else np.mean
-        found[name] = interval(
-            own, lambda a, b, middle=middle: float(middle(a) - middle(b)), theirs[name]
-        )
-    found["improvement"] = interval(ours["return"], _ahead, theirs["return"])
+        found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
+    ahead: Callable[..., float] = lambda a, b: float(0.5 * np.sign(a[:, None] - b).mean())  # noqa: E731
+    found["improvement"] = interval(ours["return"], ahead, theirs["return"])
     return found
-
-
-def _ahead(ours: Array, theirs: Array) -> float:
-    """How often the first is larger, ties counted half, less a half."""
-    return float(0.5 * np.sign(ours[:, None] - theirs).mean())

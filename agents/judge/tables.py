@@ -34,19 +34,12 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "unwound": _figure("unwound", ""),
     "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }
-# Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
+# Those of `rbgym evaluate` and of `rbgym card`.
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
-_LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
 # Shown where there are constraints, wheels, turns.
 _OF_SOME = ("violating [%]", *tuple(_COLUMNS)[-3:])
-_LOST_OF_CARD = (
-    *_OF_CARD[7:],
-    "overshoot [deg]",
-    "95 % interval [%]",
-    "effort [N m s]",
-)
 
 
 def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:
@@ -60,20 +53,17 @@ def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[s
 
 
 def print_evaluations(
-    evaluations: Mapping[str, Evaluation],
-    env_id: str,
-    contenders: Sequence[Contender],
-    which: str = "fixed",
+    judged: Mapping[str, Evaluation], env_id: str, who: Sequence[Contender], which: str = "fixed"
 ) -> None:
     """Write a line for each policy, then what differs. which: word for the start states."""
-    kwargs = contenders[0].env_kwargs
-    differ = any(one.env_kwargs != kwargs for one in contenders)
+    kwargs = who[0].env_kwargs
+    differ = any(one.env_kwargs != kwargs for one in who)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
-    heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
-    found = {name: one.as_dict() for name, one in evaluations.items()}
+    heading += f", {next(iter(judged.values())).episodes} {which} start states"
+    found = {name: one.as_dict() for name, one in judged.items()}
     columns = _told(_OF_EVALUATE, found.values())
-    print_table(heading, ("policy", *columns), _rows(found, columns), optional=_LOST_OF_EVALUATE)
-    for one in contenders:
+    print_table(heading, ("policy", *columns), _rows(found, columns))
+    for one in who:
         if differ:
             with_what = _arguments(one.env_kwargs) or "no --env-arg"
             print(plain(f"{one.name}: judged with {with_what}"))
@@ -88,14 +78,12 @@ def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
 
     (first, base), *others = evaluations.items()
     rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
+    units = {"settling": "settling [s]", "effort": "effort [N m s]"}
     for name, one in others:
         found = differences([one.played], [base.played])
-        columns = tuple(
-            {"settling": "settling [s]", "effort": "effort [N m s]"}.get(n, n) for n in found
-        )
-        rows.append(
-            (name, *("{:+.3g} ({:+.3g} to {:+.3g})".format(*one) for one in found.values()))
-        )
+        columns = tuple(units.get(name, name) for name in found)
+        cells = (f"{x:+.3g} ({low:+.3g} to {high:+.3g})" for x, low, high in found.values())
+        rows.append((name, *cells))
     print_table(f"More than {first}, 95 % intervals", ("policy", *columns), rows)
 
 
@@ -134,8 +122,7 @@ def print_card(card: Mapping[str, Any]) -> None:
         print(plain(page(card)))
         return
     for (first, *headings), rows in _tables(card):
-        lost = [name for name in _LOST_OF_CARD if name in headings]
-        print_table(first or title(card), ("policy", *headings), rows, optional=lost)
+        print_table(first or title(card), ("policy", *headings), rows)
 
 
 def page(card: Mapping[str, Any]) -> str:

@@ -53,13 +53,9 @@ class Timing(NamedTuple):
 def film(
     path: Path, env_id: str, contenders: Sequence[Contender], episode: int = 0, size: int = 480
 ) -> None:
-    """Write a video of one episode of the task's test set, a picture of each contender abreast.
-
-    path: ends in .mp4 or .gif. episode: from 0. size: width and height of a picture [pixels]. The
-    film ends with the last episode, or two seconds after all have succeeded. Raises ValueError
-    for another ending of `path` and an episode that the test set has not, DependencyNotInstalled
-    where pygame is missing, ModuleNotFoundError where imageio-ffmpeg is.
-    """
+    """Write a video of one episode of the task's test set, a picture of each contender abreast; it
+    ends with the last episode, or two seconds after all have succeeded. path: ends in .mp4 or .gif.
+    episode: from 0. size: width and height of a picture [pixels]. Raises what `require` does."""
     require(path, episode)
     start = start_of(env_id, episode)
     plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.rows import LANES, index
 
-# Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
-# shorter one is unrolled first, and stays scalar.
+# Lanes worked on together: a shorter loop is unrolled first, and becomes no vector instructions.
 TILE = 32
 # Sizes of layers are padded to multiples of this many, with weights of zero.
 PADDED_TO = 4
@@ -92,9 +91,8 @@ def _activate(y, count, activation):
 
 class Stack(NamedTuple):
     """Networks of one shape side by side. weights: (networks, k) float32, of each layer W (outputs,
-    inputs) and b, row-major, padded. sizes: of the layers, padded. bound, squashed: see OUTPUTS.
-    picked: (inputs,), columns of the observation. mean, scale: (networks, inputs), of (observation
-    - mean) * scale, which is clipped to +-clip (networks,)."""
+    inputs) and b, row-major, padded. picked: (inputs,), columns of the observation. mean, scale:
+    (networks, inputs), of (observation - mean) * scale, clipped to +-clip (networks,)."""
 
     weights: NDArray[np.float32]
     sizes: NDArray[np.int64]
@@ -112,11 +110,9 @@ class Stack(NamedTuple):
         if not networks:
             raise ValueError("networks must be at least one, got none")
         first = networks[0]
-        for n, network in enumerate(networks):
+        for network in networks:
             if network.shape != first.shape:
-                raise ValueError(
-                    f"networks must have one shape, got {first.shape} and, at {n}, {network.shape}"
-                )
+                raise ValueError(f"networks must be alike, got {first.shape} and {network.shape}")
         inputs, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
         normalizers = [network.normalizer for network in networks]
         return cls(
@@ -132,10 +128,7 @@ class Stack(NamedTuple):
         )
 
     def act(
-        self,
-        owner: NDArray[np.int64],
-        observations: NDArray[np.float32],
-        actions: NDArray[np.float64],
+        self, owner: Any, observations: NDArray[np.float32], actions: NDArray[np.float64]
     ) -> None:
         """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous;
         owner (blocks,): the network of each block of eight lanes."""

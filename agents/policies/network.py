@@ -31,13 +31,10 @@ _CANONICAL = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)).
-
-    mean, variance: (inputs,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
-    repeats: columns of the observation that are inputs once more, behind all columns, with a mean
-    and a variance of their own: a fine scale next to a coarse one. Raises ValueError for shapes
-    that differ, a variance below zero, bounds that are not positive and repeats of no column.
-    """
+    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)),
+    as Stable-Baselines3's VecNormalize. mean, variance: (inputs,). clip: the bound of the result.
+    repeats: columns of the observation that are inputs once more, behind all, on a scale of their
+    own. ValueError for shapes that differ and numbers out of range."""
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -50,8 +47,7 @@ class Normalizer:
             object.__setattr__(self, name, frozen(name, getattr(self, name), np.float64))
         if self.mean.ndim != 1 or self.mean.shape != self.variance.shape:
             raise ValueError(
-                f"mean and variance must have one shape (width,), got {self.mean.shape} and "
-                f"{self.variance.shape}"
+                f"mean and variance must be (width,), got {self.mean.shape}, {self.variance.shape}"
             )
         if (self.variance < 0).any():
             raise ValueError(f"variance must not be negative, got {self.variance}")
@@ -99,16 +95,15 @@ class Normalizer:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
+    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear,
+    float32.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
     as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which bounds
-    them to +-2 before). Numbers are float32, as those of Stable-Baselines3, observations and
-    actions. quaternions: first columns of those that `predict` turns to the canonical sign, as envs
-    show them, so that q and -q are answered alike; see `quaternions_of`.
-
-    `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
-    actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
+    them to +-2 before). quaternions: first columns of those that `predict` turns to the canonical
+    sign, as envs show them, so that q and -q are answered alike. `predict` and
+    `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
+    do not fit, and unknown names.
     """
 
     layers: tuple[Layer, ...]
@@ -121,9 +116,7 @@ class Network:
         named("activation", self.activation, ACTIVATIONS)
         named("output", self.output, OUTPUTS)
         if not isinstance(self.layers, list | tuple) or not self.layers:
-            raise ValueError(
-                f"layers must be at least one pair of weight and bias, got {self.layers!r}"
-            )
+            raise ValueError(f"layers must be pairs of weight and bias, got {self.layers!r}")
         object.__setattr__(self, "layers", tuple(_checked(n, x) for n, x in enumerate(self.layers)))
         for n, ((below, _), (above, _)) in enumerate(itertools.pairwise(self.layers)):
             if above.shape[1] != below.shape[0]:
@@ -134,24 +127,14 @@ class Network:
         if self.normalizer is not None and not isinstance(self.normalizer, Normalizer):
             raise ValueError(f"normalizer must be a Normalizer or None, got {self.normalizer!r}")
         if self.normalizer is not None and len(self.normalizer.mean) != self.sizes[0]:
-            raise ValueError(
-                f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
-            )
+            raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
 
     @classmethod
-    def random(
-        cls,
-        sizes: Sequence[int],
-        seed: int,
-        *,
-        activation: str = "tanh",
-        output: str = "clip",
-        normalizer: Normalizer | None = None,
-    ) -> Self:
+    def random(cls, sizes: Sequence[int], seed: int, **how: Any) -> Self:
         """A network with normal weights of variance 1/inputs, and biases of zero; sizes: from the
-        observation's width to the number of actions, e.g. (7, 16, 16, 3)."""
+        observation's width to the number of actions, e.g. (7, 16, 16, 3). how: other fields."""
         if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
         sizes = [count("sizes", size) for size in sizes]
@@ -160,15 +143,13 @@ class Network:
             (rng.normal(0.0, inputs**-0.5, (outputs, inputs)), np.zeros(outputs))
             for inputs, outputs in itertools.pairwise(sizes)
         )
-        return cls(layers, activation, output, normalizer)  # type: ignore[arg-type]
+        return cls(layers, **how)  # type: ignore[arg-type]
 
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:
         """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
-
-        normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
-        ValueError for a policy that is no plain network, or actions other than those in +-1.
-        """
+        normalizer: its VecNormalize, a Normalizer, or None. Raises ValueError for a policy that is
+        no plain network, or actions other than those in +-1."""
         from rbgym.agents.policies.sb3 import network_of_model
 
         network = network_of_model(model, normalizer)
@@ -222,10 +203,8 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, whose parts are joined in the order of their names.
-
-        The other arguments are those of learned policies; a network has no memory and no noise.
-        """
+        dict of goals, joined in the order of their names. A network has no memory and no noise,
+        which the other arguments are for."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
@@ -276,10 +255,10 @@ class Network:
 class RecurrentNetwork:
     """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on what the last gives.
 
-    cells: of each the weights of what comes in (4 h, inputs), those of its own output before
-    (4 h, h), and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. normalizer:
-    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter &
-    Schmidhuber (1997), Long short-term memory, with the forget gate of Gers et al. (2000).
+    cells: of each the weights of what comes in (4 h, inputs), of its own output before (4 h, h),
+    and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. The head has no
+    normalizer. Source: Hochreiter & Schmidhuber (1997), Long short-term memory; forget gate of Gers
+    et al. (2000).
     """
 
     cells: tuple[Cell, ...]
@@ -293,9 +272,7 @@ class RecurrentNetwork:
 
     def __repr__(self) -> str:
         sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
-        return (
-            f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, normalizer={self.normalizer!r})"
-        )
+        return f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, {self.normalizer!r})"
 
     @property
     def width(self) -> int:

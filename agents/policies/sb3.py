@@ -47,17 +47,13 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
 
 
 def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
-    """The deterministic policy of a model. normalizer: what observations pass before, a
-    VecNormalize, a Normalizer or None. ValueError for a policy that is neither kind of network, and
-    for one of other spaces than boxes of observations and actions in +-1."""
+    """The deterministic policy of a model. normalizer: a VecNormalize, a Normalizer or None.
+    ValueError for a policy that is neither kind of network, or has actions other than in +-1."""
     if not isinstance(normalizer, VecNormalize | Normalizer | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
-        raise ValueError(
-            "model must have a FlattenExtractor or CombinedExtractor, got "
-            f"{type(extractor).__name__}"
-        )
+        raise ValueError(f"model must have a Flatten- or CombinedExtractor, got {extractor}")
     seen = model.observation_space
     parts = list(seen.values()) if isinstance(seen, spaces.Dict) else [seen]
     if not all(isinstance(part, spaces.Box) and len(part.shape) == 1 for part in parts):
@@ -83,9 +79,7 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
     if hasattr(policy, "mlp_extractor"):  # PPO and its like
         known = DiagGaussianDistribution | StateDependentNoiseDistribution
         if not isinstance(policy.action_dist, known):
-            raise ValueError(
-                f"model must have a Gaussian policy, got {type(policy.action_dist).__name__}"
-            )
+            raise ValueError(f"model must have a Gaussian policy, got {policy.action_dist!r}")
         modules = [*policy.mlp_extractor.policy_net, policy.action_net]
         return modules, "tanh" if policy.squash_output else "clip", policy.pi_features_extractor
     actor: Any = getattr(policy, "actor", None)
@@ -106,8 +100,6 @@ def _statistics(normalizer: VecNormalize) -> Normalizer:
     elif moments.keys() == set(normalizer.observation_space):  # type: ignore[call-overload]
         parts = [moments[key] for key in sorted(moments)]
     else:
-        raise ValueError(
-            f"normalizer must be for every part of the observation, got {sorted(moments)}"
-        )
+        raise ValueError(f"normalizer must be for the whole observation, got {sorted(moments)}")
     mean, variance = (np.concatenate([getattr(p, n) for p in parts]) for n in ("mean", "var"))
     return Normalizer(mean, variance, normalizer.clip_obs, normalizer.epsilon)

@@ -1,7 +1,6 @@
-"""Trained policies, and the two files that hold one: data, and nothing that could be executed.
-
-policy.safetensors has weights and statistics, policy.json how the network is built and was trained.
-"""
+"""Trained policies, and the two files that hold one, data that nothing executes:
+policy.safetensors has weights and statistics, policy.json how the network is built and was
+trained."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,15 +45,9 @@ class TrainedPolicy:
         environment, if there is one; its network is the model's."""
         return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[Any, Any]:
-        """Actions for observations, batched or single; and the state of a recurrent policy."""
-        return self.network.predict(observation, state, episode_start, deterministic)
+    def predict(self, observation: Any, *how: Any, **named: Any) -> tuple[Any, Any]:
+        """Actions and memory for observations, batched or single, see `Network.predict`."""
+        return self.network.predict(observation, *how, **named)
 
     def require(self, env_id: str, space: Space) -> None:
         """Raise ValueError unless it was trained for observations of this space."""
@@ -75,10 +68,10 @@ class _Model(NamedTuple):
     policy: Any
     normalizer: Any
 
-    def predict(self, observation: Any, *arguments: Any) -> Any:
+    def predict(self, observation: Any, *how: Any, **named: Any) -> Any:
         if self.normalizer is not None:
             observation = self.normalizer.normalize_obs(observation)
-        return self.policy.predict(observation, *arguments)
+        return self.policy.predict(observation, *how, **named)
 
 
 def _shown(space: Space) -> str:
@@ -87,12 +80,7 @@ def _shown(space: Space) -> str:
     return f"{type(space).__name__} of shape {space.shape}"
 
 
-def write(
-    folder: Path,
-    network: Network | RecurrentNetwork,
-    spaces_of: tuple[Space, Space],
-    config: Mapping[str, Any],
-) -> None:
+def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: observations, actions. config:
     algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told."""
     from safetensors.numpy import save
@@ -160,10 +148,9 @@ def conditions(name: str) -> list[str]:
 def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
     """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
 
-    name: the id of an environment, for the policy that the package has for it; or a folder, of a
-    run or of a policy alone. condition: of the package's, the one that was trained for it: "behind"
-    sensors and a delay, or "dispersed". Nothing is executed or fetched, and no learning library is
-    needed. Raises ValueError for what is neither.
+    name: the id of an environment, for the package's policy; or a folder, of a run or of a policy.
+    condition: of the package's, the one that was trained for it: "behind" sensors and a delay, or
+    "dispersed". Nothing is executed or fetched. Raises ValueError for what is neither.
     """
     entry = name.rpartition(":")[2] if isinstance(name, str) else ""
     if entry in names():

@@ -1,8 +1,5 @@
-"""Training by the gradient of the reward itself, through the derivatives of the physics.
-
-The policy acts in many lanes for a short horizon; what it earned there, and what a critic expects
-beyond, has a gradient by PyTorch and the steps' own derivatives. The critic learns by TD(lambda),
-and is asked by way of a copy that follows it slowly.
+"""Training by the gradient of the reward itself, through the derivatives of the physics: of what
+lanes earn in a short horizon, and what a critic expects beyond, which learns by TD(lambda).
 
 Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
 Conf. Learning Representations (SHAC).
@@ -13,7 +10,7 @@ import io
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -62,10 +59,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # so that it begins near to doing nothing
-        weight, bias = network.layers[-1]
-        network = replace(
-            network, layers=(*network.layers[:-1], (_SMALL * weight, bias)), output="tanh"
-        )
+        *before, (weight, bias) = network.layers
+        network = replace(network, layers=(*before, (_SMALL * weight, bias)), output="tanh")
     kwargs = in_time(job.env_id, config["env_kwargs"])
     folder = RunFolder(Path(job.out))
     with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
@@ -81,8 +76,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
 
 
 def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
-    """ValueError for a hyperparameter that is out of its range; whole: names of counts. Then as
-    many iterations as have these env steps, if any."""
+    """ValueError for a bad hyperparameter; whole: names of counts. timesteps sets iterations."""
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:
@@ -94,11 +88,7 @@ def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -
 
 
 def improve(
-    learner: "Learner",
-    config: Mapping[str, Any],
-    folder: RunFolder,
-    job: run.Job,
-    callbacks: Callbacks,
+    learner: "Learner", config: run.Config, folder: RunFolder, job: run.Job, calls: Callbacks
 ) -> dict[str, Any]:
     """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
@@ -113,8 +103,8 @@ def improve(
             while learner.iteration < total:
                 gain = learner.iterate()
                 done = learner.iteration
-                for callback in callbacks:
-                    callback(learner)
+                for call in calls:
+                    call(learner)
                 show(learner.steps, steps)
                 if judges and (done % judge_every == 0 or done == total):
                     found = learner.judge(config)
@@ -143,16 +133,11 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes.
+    """A training as it stands: policy, critic, their optimisers, and the lanes. network: what the
+    policy begins as. chosen: hyperparameters; `warm`: iterations in which the critic alone learns.
+    before: steps of an imitation. best: weights at number `chosen_look` of the judgements."""
 
-    network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
-    in which the critic alone learns. iteration: how many are done. before: steps of an imitation.
-    seconds: of all. judgements: of the validation set; best: weights at number `chosen_look`.
-    """
-
-    def __init__(
-        self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
-    ) -> None:
+    def __init__(self, env: DifferentiableEnv, network: Network, chosen: Any, seed: int) -> None:
         self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
         self.before = 0
         self.judgements: list[dict[str, Any]] = []
@@ -197,7 +182,7 @@ class Learner:
             "kept": self.chosen_look,
         }
 
-    def judge(self, config: Mapping[str, Any]) -> dict[str, Any]:
+    def judge(self, config: run.Config) -> dict[str, Any]:
         """Look at the validation set, and keep the policy if it is the best one so far there."""
         found = run.judged(self.network, config, self.steps, self.seconds)
         if self.best is None or run.is_better(found, self.judgements[self.chosen_look]):
@@ -245,8 +230,8 @@ class Learner:
             shown, begins = self.shown(observation), env.ended
             answer = self._actor(shown)
             stepped = env.step(torch.tanh(answer) if self._network.output == "tanh" else answer)
-            observation, ended = stepped.observation, stepped.ended
-            gain = gain + (weight * stepped.reward).sum()
+            observation, reward, ended = stepped
+            gain = gain + (weight * reward).sum()
             weight = weight * gamma
             last = step == horizon - 1
             if last or ended.any():  # what is expected beyond, of what did not fail
@@ -254,9 +239,7 @@ class Learner:
                 counts = (ended | last) & ~env.terminated & ~begins
                 gain = gain + (weight * worth * counts).sum()
             weight = torch.where(ended | begins, 1.0, weight)
-            seen.append(
-                _Seen(shown.detach(), stepped.reward.detach(), ended, env.terminated, begins)
-            )
+            seen.append(_Seen(shown.detach(), reward.detach(), ended, env.terminated, begins))
         self._observation = observation.detach()
         return gain, seen
 
@@ -268,9 +251,7 @@ class Learner:
         values = self._slow(torch.cat(every))[:, 0].view(len(every), -1)
         worth, targets = values[-1], torch.empty(len(seen), len(values[0]))
         for t in range(len(seen) - 1, -1, -1):
-            mixed = torch.where(
-                seen[t].ended, values[t + 1], torch.lerp(values[t + 1], worth, share)
-            )
+            mixed = torch.where(seen[t].ended, values[t + 1], values[t + 1].lerp(worth, share))
             worth = seen[t].reward + gamma * torch.where(seen[t].terminated, 0.0, mixed)
             targets[t] = worth
         steps = ~torch.stack([one.begins for one in seen])

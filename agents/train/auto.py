@@ -1,9 +1,6 @@
-"""Training that begins with what a law knows: imitation, then the gradient through the physics.
-
-The teacher is the law that does best on the task. A network imitates it, then climbs from there
-along the gradient of the reward (`analytic`). What is kept is the policy that did best on the
-validation set, the imitated one among them, so that improvement never ends below its start.
-"""
+"""Training that begins with what a law knows: a network imitates the law that does best on the
+task, then climbs from there along the gradient of the reward (`analytic`). What is kept is the
+policy that did best on the validation set, the imitated one among them."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +34,7 @@ _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
-# Of imitation: share of the lanes that the law steers, round by round, from then on none; states
-# that are kept of a round.
+# Of imitation: share of the lanes that the law steers, by round; states that are kept of one.
 _LED, _KEPT = (1.0, 0.4, 0.3, 0.2, 0.1), 120_000
 _BATCH, _RATE, _SMOOTH = 2048, 1e-3, 0.1
 # Success of a teacher below which a training says so; and share of it below which what is imitated
@@ -48,12 +44,9 @@ _WEAK = 0.5
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
     """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
-
-    results.json has what the teacher and doing nothing are worth on the validation set, and what
-    the policy is worth on the test set. Another algorithm trains where the task's recipe names one,
-    unless hyperparameters or changes are given; and PPO where no law fits. Raises ValueError also
-    for a teacher that does not fit the task.
-    """
+    Another algorithm trains where the task's recipe names one, unless hyperparameters or changes
+    are given; and PPO where no law fits. Raises ValueError also for a teacher that does not fit the
+    task."""
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
     own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
     if "algo" in (job.changes or {}):
@@ -129,7 +122,7 @@ def recipe(
     return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
 
 
-def fitting_laws(config: Mapping[str, Any]) -> list[str]:
+def fitting_laws(config: run.Config) -> list[str]:
     """Names of the laws among which the teacher is; ValueError for one that does not fit."""
     env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
     named("teacher", wanted, [BEST, NONE, *controllers.names()])
@@ -143,7 +136,7 @@ def fitting_laws(config: Mapping[str, Any]) -> list[str]:
 
 
 def teachers(
-    laws: list[str], config: Mapping[str, Any], report: Callable[[str], None]
+    laws: list[str], config: run.Config, report: Callable[[str], None]
 ) -> tuple[list[str], dict[str, Any]]:
     """The laws, the best first; and what that one and doing nothing are worth."""
     known: dict[str, Any] = {"idle": run.worth("idle", config)}
@@ -168,11 +161,7 @@ def teachers(
 
 
 def imitated(
-    law: str,
-    first: Network,
-    config: Mapping[str, Any],
-    kwargs: Mapping[str, Any],
-    progress: bool,
+    law: str, first: Network, config: run.Config, kwargs: Mapping[str, Any], progress: bool
 ) -> tuple[Network, int]:
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
@@ -203,14 +192,13 @@ def imitated(
 class Imitation:
     """A network learns what a law commands, in the states to which the network itself leads.
 
-    Round by round the lanes fly, some steered by the law and the others by the network; in every
-    state the law says what it would command, and the network is fitted to all that was said so far.
-    Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured
-    prediction to no-regret online learning, Int. Conf. Artificial Intelligence and Statistics
-    (DAgger).
+    Round by round the lanes fly, some steered by the law and the others by the network; the network
+    is fitted to what the law would have commanded in all states so far. Source: Ross, Gordon &
+    Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online
+    learning, Int. Conf. Artificial Intelligence and Statistics (DAgger).
 
-    lanes: a vector env that resets itself (NEXT_STEP). law: its controller. actor: layers of
-    PyTorch behind `shown`, which makes their inputs of observations. seeds, length: of a round.
+    lanes: a vector env that resets itself (NEXT_STEP). actor: layers of PyTorch behind `shown`,
+    which makes their inputs of observations. seeds, length: of a round.
     """
 
     def __init__(

@@ -1,14 +1,10 @@
-"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
+"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's
+own. A file has a block for each env, "default" for all others; `lin_1e-3` is a schedule that
+falls to zero; n_envs, n_timesteps, normalize and hindsight stand beside what the constructor
+takes."""
 
-The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
-like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize and hindsight (a
-replay buffer of reached goals) beside what the constructor takes. Nothing in a file is executed.
-"""
-
-import ast
 import re
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -53,9 +49,8 @@ def read(
     known: Collection[str],
     needed: Collection[str],
 ) -> dict[str, Any]:
-    """The hyperparameters of an env: the file's default ones, those of the env, `changes`. preset:
-    name of our file; file: in place of ours. Raises ValueError for a file that cannot be read, a
-    key that is not known, and one that is missing."""
+    """The hyperparameters of an env: the default ones of our file `preset`, or of `file`, those of
+    the env, `changes`. ValueError for a bad file, an unknown key and a missing one."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
@@ -63,15 +58,9 @@ def read(
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
     own = table.get(env_id.rpartition(":")[2], {})
     given = {**table.get("default", {}), **own, **(changes or {})}
-    for key in {*given} - {*known}:
-        if meant := [name for name in known if key == "".join(w[:1] for w in name.split("_"))]:
-            raise ValueError(f"hyperparameters have no {key!r}, did you mean {meant[0]!r}?")
     found = keys("hyperparameters", given, sorted(known))
     if missing := [key for key in needed if key not in found]:
-        raise ValueError(
-            f"hyperparameters {str(source)!r} must have {', '.join(missing)} for {env_id}, or by "
-            f"default, got {sorted(found)}"
-        )
+        raise ValueError(f"hyperparameters {str(source)!r} must have {missing} for {env_id}")
     return found
 
 
@@ -97,18 +86,8 @@ def of_sb3(
     if "buffer_size" in taken:
         known = ("hindsight", *known)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
-    if "policy_kwargs" in found:
-        found["policy_kwargs"] = kwargs = _mapping("policy_kwargs", found["policy_kwargs"])
-        match kwargs.get("net_arch"):
-            case [dict() as own]:  # as older versions of Stable-Baselines3 had it
-                kwargs["net_arch"] = own
-            case [*parts] if any(isinstance(part, dict) for part in parts):
-                raise ValueError(
-                    "net_arch must be a list of sizes or one dict of them, as dict(pi=[64, 64], "
-                    f"vf=[64, 64]), got {parts!r}"
-                )
     if not isinstance(normalize := found.get("normalize", False), bool):
-        found["normalize"] = keys("normalize", _mapping("normalize", normalize), _NORMALIZE)
+        found["normalize"] = keys("normalize", normalize, _NORMALIZE)
     flag("hindsight", found.get("hindsight", False))
     for key in ("n_envs", "n_timesteps"):
         found[key] = _whole(key, found.get(key, 1), least=1)
@@ -138,24 +117,3 @@ def _whole(key: str, value: Any, least: int) -> int:
         kind = "a positive integer" if least == 1 else f"an integer from {least} on"
         raise ValueError(f"{key} must be {kind}, got {value!r}")
     return int(value)
-
-
-def _mapping(key: str, value: Any) -> dict[str, Any]:
-    """A mapping, or the text `dict(name=literal, ...)` as in the files of rl-baselines3-zoo."""
-    if not isinstance(value, Mapping):
-        with suppress(SyntaxError, TypeError, ValueError):
-            value = _literal(ast.parse(value, mode="eval").body)
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{key} must be a mapping of names to plain values, got {value!r}")
-    return dict(value)
-
-
-def _literal(node: ast.expr) -> Any:
-    """A plain value; of a name like nn.ReLU, the name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict" and not node.args:
-        return {str(pair.arg): _literal(pair.value) for pair in node.keywords}
-    if isinstance(node, ast.List):
-        return [_literal(one) for one in node.elts]
-    return ast.literal_eval(node)

@@ -1,9 +1,7 @@
-"""First episodes of many lanes under networks, without a Python step of the environment.
-
-The kernels of the environment and that of the network are called in turn on a range of bodies that
-fits in the processor's cache, until all of its episodes are over; then the next range. Episodes
-agree to the last bit with those of the vector environment driven by `Network.predict`.
-"""
+"""First episodes of many lanes under networks, without a Python step of the environment: its
+kernels and that of the network are called in turn on a range of bodies that fits in the
+processor's cache. Episodes agree to the last bit with those of a vector env under
+`Network.predict`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +28,7 @@ Flags = NDArray[np.bool_]
 BLOCKS = 64
 # A range closes up when so much of it is left: copying blocks costs less than stepping them.
 _CLOSE_UP = 0.75
+_GOALS = "achieved_goal", "desired_goal"
 _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arrays of a Rollout
 
 
@@ -63,10 +62,9 @@ def rollout(
 
     networks: one, or several of one shape (normalisers may differ). episodes: starts, with the
     seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of the env;
-    hooks by name only. Multiples of 32 episodes fill the vector instructions of the network.
-
-    A result depends on its network and seed only, not on the number of threads. Raises ValueError
-    for bad arguments, a network that does not fit the env, and one whose action is not finite.
+    hooks by name only. Multiples of 32 episodes waste nothing. A result depends on its network and
+    seed only. ValueError for bad arguments, a network that does not fit, and actions that are not
+    finite.
     """
     task_of(env_id)  # raises where it is no task
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
@@ -143,9 +141,7 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
     space = env.single_observation_space
     width, channels = gym.spaces.flatdim(space), env.single_action_space.shape[0]
     if (network.width, network.sizes[-1]) != (width, channels):
-        raise ValueError(
-            f"networks must have {width} inputs and {channels} outputs, got {network.sizes}"
-        )
+        raise ValueError(f"networks must map {width} to {channels} numbers, got {network.sizes}")
 
 
 class _Range:
@@ -175,16 +171,12 @@ class _Range:
         self.stack.act(self.owner, seen, self.actions)
         if not np.isfinite(self.actions).all():
             bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
-            raise ValueError(
-                f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
-                f"at {self.owner[bad // LANES]}"
-            )
+            which = self.owner[bad // LANES]
+            raise ValueError(f"networks[{which}] must act finitely, got {self.actions[bad]}")
         self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
             goals = self.split(self.observations)
-            self.rewards = self.env.compute_reward(
-                goals["achieved_goal"], goals["desired_goal"], {}
-            )
+            self.rewards = self.env.compute_reward(*map(goals.get, _GOALS), {})
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
 
     def book(self, steps: int) -> None:

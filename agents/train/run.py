@@ -19,7 +19,7 @@ import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
-from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, TrainedPolicy, trained
+from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -28,6 +28,7 @@ from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
 from rbgym.envs.parts.observations import FORMS
 
+Config = Mapping[str, Any]  # what config.json of a run holds
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
 _EPISODES = 256  # of a look
@@ -89,25 +90,22 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     return plain
 
 
-def judged(
-    policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
-) -> dict[str, Any]:
+def judged(policy: Any, config: Config, steps: int, seconds: float) -> dict[str, Any]:
     """What a policy is worth on the validation set, after so many steps and seconds."""
-    return {"timesteps": timesteps, "seconds": seconds, **worth(policy, config)}
+    return {"timesteps": steps, "seconds": seconds, **worth(policy, config)}
 
 
 def worth(
-    policy: Any, config: Mapping[str, Any], split: str = "validation", episodes: int = _EPISODES
+    policy: Any, config: Config, split: str = "validation", episodes: int = _EPISODES
 ) -> dict[str, float]:
     """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
+    env_id = config["env_id"]
     if isinstance(policy, Network) and not any(map(callable, kwargs.values())):
-        flown = rollout_test_set(
-            policy, config["env_id"], episodes=episodes, split=split, env_kwargs=kwargs
-        )
+        flown = rollout_test_set(policy, env_id, episodes=episodes, split=split, env_kwargs=kwargs)
         success, returns = flown.success.mean(), flown.returns.mean()
         return {"success_rate": float(success), "mean_return": float(returns)}
-    found = evaluate(policy, config["env_id"], episodes, split=split, **kwargs)
+    found = evaluate(policy, env_id, episodes, split=split, **kwargs)
     return {"success_rate": found.success_rate, "mean_return": found.mean_return}
 
 
@@ -126,13 +124,11 @@ def said(worth: Mapping[str, float]) -> str:
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
 
-def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
+def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
-
-    net_arch: sizes of hidden layers. rates: how many times as large the angular velocity is shown,
-    instead of `normalizer_for`. ValueError for bad ones, for observations that are no box, and for
-    a policy that does not fit.
-    """
+    net_arch: sizes of hidden layers. rates: factor of the angular velocity, in place of
+    `normalizer_for`. ValueError for bad ones, observations that are no box, and a policy that does
+    not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
@@ -173,12 +169,10 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
 
 
 def normalizer_for(env: Any) -> Normalizer:
-    """The normaliser for an env of rbgym: each column over its bound, within +-1.
-
-    Where the task's tolerances are a small part of the bounds, all columns once more at one or two
-    finer scales, clipped, also those without a tolerance, as what wheels do at rest decides on the
-    last hundredths of a degree; but not commands under way, which would be signs, fed back.
-    """
+    """The normaliser for an env of rbgym: each column over its bound, within +-1; and where the
+    task's tolerances are a small part of the bounds all once more at one or two finer scales,
+    clipped, as what wheels do at rest decides on the last hundredths of a degree; but not commands
+    under way, which would be signs, fed back."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
@@ -226,12 +220,7 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
 
 
 def finish(
-    folder: RunFolder,
-    config: Mapping[str, Any],
-    results: dict[str, Any],
-    network: Network | RecurrentNetwork,
-    spaces: tuple[Any, Any],
-    resumed_from: int,
+    folder: RunFolder, config: Config, results: Any, network: Any, spaces: Any, start: int
 ) -> Training:
     """Write the policy of a run, and results.json last, with steps per second, seconds until the
     task was learned, and the worth on the test set. spaces: observations, actions."""
@@ -244,15 +233,11 @@ def finish(
         results["time_to_threshold"] = learned[0] if learned else None
     put_policy(folder, config, results, network, spaces)
     write_json(folder.results, results)
-    return Training(folder, results, resumed_from)
+    return Training(folder, results, start)
 
 
 def put_policy(
-    folder: RunFolder,
-    config: Mapping[str, Any],
-    results: Mapping[str, Any],
-    network: Network | RecurrentNetwork,
-    spaces: tuple[Any, Any],
+    folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
     """Write the policy of a run as it stands, so that it can be judged before the run ends."""
     content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}

@@ -36,8 +36,7 @@ class Playback(NamedTuple):
 
 
 class Controls:
-    """All controls of a page. notify: is called with "step" or "restart" where that is asked for,
-    and with "change" when anything else is."""
+    """All controls of a page. notify: called with "step", "restart", or "change" for all else."""
 
     def __init__(
         self, gui: viser.GuiApi, scenario: Scenario, notify: Callable[[str], None], speed: Speed

@@ -1,7 +1,5 @@
-"""The page: what a browser shows of a simulation, and the thread that keeps it moving.
-
-All who look share one simulation, which one thread owns; controls put wishes into a queue.
-"""
+"""The page: what a browser shows of a simulation, and the thread that keeps it moving. All who
+look share one simulation, which that thread owns; controls put wishes into a queue."""
 
 import logging
 import math

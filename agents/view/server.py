@@ -80,9 +80,7 @@ def _check_address(host: str, port: int) -> None:
         with socket.socket(family, kind, protocol) as trial:
             trial.bind(own)
     except OSError as error:
-        raise ValueError(
-            f"host must be an address of this machine, got {host!r}: {error}"
-        ) from None
+        raise ValueError(f"host must be this machine's address, got {host!r}: {error}") from None
 
 
 def refusal(

@@ -33,14 +33,14 @@ GIVEN = "as given"  # body
 _MASS = 6.0  # kg
 
 Triple = tuple[float, float, float]
+Names = Sequence[str]
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """A run at one instant: quaternion (4,) body to world; angular_velocity (3,) [rad/s, body];
-    angular_momentum (3,) [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position
-    (3,) [m, world]; goal_angle [rad], nan without one; target (4,), if it is an attitude; scale of
-    the body's size."""
+    angular_momentum (3,) [world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m];
+    goal_angle [rad] or nan; target (4,), if it is an attitude; scale of the body."""
 
     quaternion: Array
     angular_velocity: Array
@@ -54,12 +54,9 @@ class Snapshot:
 
 
 class _Run:
-    """Something that advances by steps of `dt` seconds and has come to `time`.
-
-    `push` applies a torque (3,) [N m, body axes] beside all others; `advance` makes steps up to the
-    end; `snapshot` is the last good state. ended: why it goes no further, or empty; failed: whether
-    a step could not be solved. rate: large here [rad/s]; strength: a torque [N m] that is felt.
-    """
+    """Something that advances by steps of `dt` seconds and has come to `time`; `push` applies a
+    torque (3,) [N m, body axes] beside all others; `snapshot` is the last good state. ended: why it
+    goes no further; failed: whether a step could not be solved. rate, strength: large ones here."""
 
     time, ended, failed = 0.0, "", False
 
@@ -68,8 +65,7 @@ class _Run:
 
 
 class FreeRun(_Run):
-    """A body by itself, or on its point in gravity, stepped by one scheme: bit for bit what
-    `rbgym.simulate` computes, with its arguments."""
+    """A body by itself, or a top, under one scheme: bit for bit what `rbgym.simulate` computes."""
 
     def __init__(
         self,
@@ -111,20 +107,12 @@ class FreeRun(_Run):
 
 
 class TaskRun(_Run):
-    """One episode of a task, from the start of `seed`; a step is a control period.
-
-    policy: the name of a controller, "pretrained", or a folder. env_kwargs: arguments of the
-    environment, before those that a policy was trained with; not `disturbance`, by which a torque
-    is applied here. Raises ValueError for what the environment or the policy refuses.
-    """
+    """One episode of a task, from the start of `seed`; a step is a control period. policy: the name
+    of a controller, "pretrained", or a folder. env_kwargs: over those of its training; not
+    `disturbance`, by which a torque is applied here. ValueError for what env or policy refuses."""
 
     def __init__(
-        self,
-        env_id: str,
-        policy: str = IDLE,
-        *,
-        seed: int = 0,
-        env_kwargs: Mapping[str, Any] | None = None,
+        self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None
     ) -> None:
         task_of(env_id)
         if "disturbance" in (env_kwargs or {}):
@@ -256,9 +244,8 @@ class Scenario:
     """What is simulated: env_id, None for a free body; a scheme for each run, OWN for the task's.
 
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
-    (3,) or (9,) [kg m^2] of a given one; mgl [N m], 0 for none; rates (3,) [rad/s, body]; tilt
-    [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, IDLE where they
-    are fewer; seed of its start; substeps of a control period, 0 for the task's own; env_kwargs.
+    (3,) or (9,) [kg m^2] of a given one; mgl [N m]; rates (3,) [rad/s, body]; tilt [deg]. Of a
+    task: policies, see `TaskRun`, IDLE where they are fewer; seed; substeps, 0 for the task's own.
     """
 
     env_id: str | None = None
@@ -278,9 +265,7 @@ class Scenario:
     def simulation(self) -> Simulation:
         """The runs at their start. Raises ValueError for what does not go together."""
         if not 1 <= len(self.schemes) <= MOST_RUNS:
-            raise ValueError(
-                f"integrator must name 1 to {MOST_RUNS} schemes, got {list(self.schemes)}"
-            )
+            raise ValueError(f"integrator must name 1 to {MOST_RUNS} schemes, got {self.schemes}")
         return Simulation([self._run(k) for k in range(len(self.schemes))])
 
     def rigid_body(self) -> RigidBody:
@@ -310,12 +295,9 @@ class Scenario:
         )
 
 
-def scenario_of(
-    env_id: str | None, schemes: Sequence[str], policies: Sequence[str], **values: Any
-) -> Scenario:
-    """The scenario of a command line: a run for each scheme and each policy, of which the last of
-    the fewer goes on. values: of other fields. Raises ValueError for too many, and for policies
-    without an environment."""
+def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: Any) -> Scenario:
+    """The scenario of a command line: a run for each scheme and each policy, the last of the fewer
+    again. ValueError for too many, and for policies without an environment."""
     if env_id is None and policies:
         raise ValueError(f"policy must be left out without an env, got {list(policies)}")
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))

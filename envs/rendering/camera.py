@@ -1,9 +1,6 @@
-"""A perspective camera: what it sees of a scene, and in what order that is to be drawn.
-
-All solids are convex: of each, the faces that look to the camera are seen, and cannot hide one
-another. What leaves the body through a face, or is fixed to it, is before the body where that face
-looks to the camera, else behind it.
-"""
+"""A perspective camera: what it sees of a scene, and in what order that is to be drawn. Of
+convex solids the faces that look to the camera cannot hide one another; what leaves the body
+through a face, or is fixed to it, is before the body where that face looks to the camera."""
 
 import itertools
 import math
@@ -46,13 +43,11 @@ class Item(NamedTuple):
 
 
 class Camera:
-    """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards.
-
-    size: (width, height) of the picture [pixels]. field: angle between its nearer edges [rad].
-    axes: unit vectors to the right, upwards and forwards, as rows (3, 3). scale: pixels per unit of
-    the tangent of the angle off the middle. near: least depth [m] at which anything is drawn.
-    middle: pixel (2,) of `center`, a little high for the words below.
-    """
+    """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards. size:
+    (width, height) [pixels]. field: angle between the nearer edges [rad]. axes: unit vectors to the
+    right, upwards and forwards, as rows. scale: pixels per unit of the tangent of the angle off the
+    middle. near: least depth [m] that is drawn. middle: pixel of `center`, a little high for the
+    words below."""
 
     def __init__(
         self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD

@@ -1,8 +1,5 @@
-"""One lane of an environment at one instant, and its scene: its motion, and what its parts add.
-
-What a class of yours adds to a picture its method `sketch(self, instant)` yields: shapes of
-rbgym.envs.rendering.scene, most of which an `Instant` makes. Without one it adds nothing.
-"""
+"""One lane of an environment at one instant, and its scene. What a class of yours adds to a
+picture its method `sketch(self, instant)` yields: shapes of rbgym.envs.rendering.scene."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -33,8 +30,7 @@ _CLEAR = 0.6  # scale at which a body with a wall is drawn, so that it does not 
 _MAST = 1.35  # length of its axis, as a part of its radius
 # Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
 _WALL = 0.01 ** (1 / 9) - 1.1
-# At full speed a wheel is drawn turning this fast [rad/s]: as fast as it really is, it would seem
-# to stand still or turn backwards from picture to picture.
+# At full speed a wheel is drawn turning this fast [rad/s], lest it seem to turn backwards.
 _SHOWN = 3.0
 _LONGEST = 240  # points of a trail
 
@@ -223,10 +219,8 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
 
 
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
-    """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
-
-    trail: of the pictures of this lane before; without it no trace. Changes nothing in the env.
-    """
+    """What is to be seen of one lane of an env of rbgym, wrapped or not; changes nothing there.
+    trail: of the pictures of this lane before; without it no trace."""
     return next(scenes_of(env, {lane: trail or Trail()}))
 
 

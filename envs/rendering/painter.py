@@ -30,9 +30,7 @@ def load_pygame() -> Any:
             import pygame
             import pygame.font
     except ModuleNotFoundError as missing:
-        raise DependencyNotInstalled(
-            "rendering needs pygame: pip install 'rbgym[render]'"
-        ) from missing
+        raise DependencyNotInstalled("pictures need pip install 'rbgym[render]'") from missing
     return pygame
 
 
@@ -279,8 +277,7 @@ def dashes(points: Array, length: float) -> Array:
 
 
 class Viewer:
-    """Draws the lanes of an env. A copy of it, as deepcopy and pickle make, has the same trails
-    and neither surfaces nor a window."""
+    """Draws the lanes of an env. A copy of it has the same trails, and no surfaces or window."""
 
     def __init__(self) -> None:
         self.trails: dict[int, Trail] = {}

@@ -1,7 +1,5 @@
-"""A scene: what is to be drawn of one body at one instant, as plain data.
-
-Everything is in world axes and metres, z up. Quaternions (w, x, y, z) map body to world.
-"""
+"""A scene: what is to be drawn of one body at one instant, as plain data, in world axes and
+metres, z up. Quaternions (w, x, y, z) map body to world."""
 
 import functools
 import math
@@ -24,12 +22,10 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v.
-
-    name: "body", "goal", "wheel", "pivot", "station" or "wall". position: (3,). quaternion: (4,).
-    facing: (3,) or None; where the part is fixed to the outside of the body, the outward normal of
-    the face it sits on, by which a painter without a depth buffer orders the two.
-    """
+    """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v. name:
+    "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), where it is fixed to the
+    outside of the body, the outward normal of the face it sits on, by which the two are ordered; or
+    None."""
 
     name: str
     mesh: Mesh
@@ -127,13 +123,10 @@ Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """All that is to be drawn.
-
-    goal: the attitude (and place, and size) to be reached, as a ghost of the body, or None. parts:
-    wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and field.
-    curves: the trace of the body's z axis (of a flyer, of its centre), the path of the angular
-    velocity in the body, goals and bounds of directions, the mast of a body with a wall.
-    """
+    """All that is to be drawn. goal: what is to be reached, as a ghost of the body. parts: wheels,
+    pivot, station, wall. vectors: angular velocity, momentum, torque, force, field. curves: the
+    trace of the body's z axis or, of a flyer, its centre, the polhode, goals and bounds, the mast
+    of a wall."""
 
     body: Part
     caption: Caption
@@ -180,8 +173,7 @@ class Scene:
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:
-    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`; the root
-    lets small vectors be seen beside large ones."""
+    """Length [m] at which a vector is drawn: reach sqrt(size / limit), at most `reach`."""
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 

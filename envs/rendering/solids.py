@@ -32,8 +32,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A closed surface of triangles, read-only. vertices: (n, 3) [m]. faces: (m, 3), indices of
-    vertices. colors: (m, 3) uint8, of each face."""
+    """A closed surface of triangles: vertices (n, 3) [m], faces (m, 3), colors (m, 3) uint8."""
 
     vertices: Array
     faces: NDArray[np.int64]
@@ -112,12 +111,9 @@ def across_and_along(axis: ArrayLike) -> Array:
 
 @functools.lru_cache(maxsize=64, typed=True)  # potentials of two classes may be equal
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
-    """The homogeneous solid that has the body's mass and moments, in body axes.
-
-    A cone on its tip for a body in a `HeavyTop`, as high and wide as centre of mass and inertia
-    say; else a box, or a cylinder where just two moments are equal, with the body's principal
-    axes. Edges too thin to be seen are drawn thicker.
-    """
+    """The homogeneous solid that has the body's mass and moments, in body axes: a cone on its tip
+    in a `HeavyTop`, a cylinder where just two moments are equal, else a box. Edges too thin to be
+    seen are drawn thicker."""
     if isinstance(potential, HeavyTop):
         return _top_of(body, potential)
     # The inertia about the centre of mass, where the body is pivoted elsewhere.

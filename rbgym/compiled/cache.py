@@ -1,12 +1,9 @@
 """Machine code on disk: made of the sources as they are, by somebody trusted, or made anew.
 
 Numba's own cache looks at the one file that holds an entry point, while the physics is inlined from
-others; it keeps an index beside numbered files, which two processes that compile at once can leave
-wrong; and it unpickles whatever it finds. Here each file stands for itself: it says what it was
-made of, and a digest tells whether it is whole. What is not right is compiled anew.
-
-Numba offers no public way to replace the files of its cache: all that reaches into it is in this
-module, and tests/test_cache.py guards it.
+others; its index can be left wrong by two processes at once; and it unpickles whatever it finds.
+Here each file says what it was made of, and a digest tells whether it is whole. Numba offers no
+public way: all that reaches into it is here, and tests/test_cache.py guards it.
 """
 
 import contextlib
@@ -72,11 +69,8 @@ def _imports(text: bytes, modules: dict[str, bytes]) -> Iterator[str]:
 
 
 def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
-    """Modules with compiled functions and all that these import, whose constants they may hold.
-
-    File and text of each by its name, sorted. The others (command line, plots, the classes of
-    environments) have no part in machine code: an edit there compiles nothing anew.
-    """
+    """File and text, by name, of modules with compiled functions and of all that these import,
+    whose constants they may hold. An edit of the others compiles nothing anew."""
     files = _modules(package)
     modules = {name: path.read_bytes() for name, path in files.items()}
     pending = [name for name, text in modules.items() if _COMPILES.search(text)]
@@ -90,10 +84,7 @@ def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
 
 
 class Sources:
-    """The sources of everything that is compiled, as this process found them.
-
-    digest: of all of them, "" where there are no files.
-    """
+    """The sources of all that is compiled, as this process found them; digest: "" without files."""
 
     def __init__(self, package: Path = _PACKAGE) -> None:
         modules, digest = compiled_modules(package), hashlib.sha256()
@@ -104,11 +95,8 @@ class Sources:
         self._written, self._unchanged = self._times(), True
 
     def unchanged(self) -> bool:
-        """Whether they are still the same; False for good, once one was seen that was edited.
-
-        Modules are imported one after the other, those of the environments when they are first
-        asked for: after an edit in between nobody can say which text was compiled.
-        """
+        """Whether they are still the same; False for good, once one was seen that was edited:
+        modules are imported one by one, so that nobody can say which text was compiled."""
         if self._unchanged:
             try:
                 self._unchanged = self._times() == self._written
@@ -153,8 +141,7 @@ def _functions(cls: type) -> dict[str, Any]:
 
 
 def as_written() -> bool:
-    """Whether all functions, methods and constants are those of the sources: none was replaced in
-    this process, by a test or an experiment."""
+    """Whether no function, method or constant was replaced in this process, as by a test."""
     for function, code, constants in _FUNCTIONS:
         table = function.__globals__
         if function.__code__ is not code:
@@ -168,9 +155,8 @@ def as_written() -> bool:
 
 
 def is_trusted(path: Path) -> bool:
-    """Whether nobody else can have put this file there: it is a regular file, it and its folder
-    belong to the user, to root or to the owner of the package, and others cannot write to either.
-    """
+    """Whether nobody else can have put this file there: file and folder belong to the user, to root
+    or to the owner of the package, and others cannot write to either."""
     if not hasattr(os, "getuid"):  # Windows, where folders of a user are the user's
         return path.is_file()
     owners = {0, os.getuid(), os.stat(_PACKAGE).st_uid}
@@ -185,12 +171,9 @@ def is_trusted(path: Path) -> bool:
 
 
 class CodeFiles:
-    """The files of one function, in the place of numba's `IndexDataCacheFile`.
-
-    beginning: of their paths. made_of: everything but the types of the arguments that the code
-    depends on. is_current: whether that still holds for what this process compiles; while it does
-    not, nothing is loaded or saved.
-    """
+    """The files of one function, in the place of numba's `IndexDataCacheFile`. made_of: all but the
+    types of the arguments that the code depends on. is_current: whether this process compiles that;
+    while it does not, nothing is loaded or saved."""
 
     def __init__(self, beginning: Path, made_of: str, is_current: Callable[[], bool]) -> None:
         self.beginning, self.made_of, self.is_current = beginning, made_of, is_current
@@ -242,9 +225,7 @@ class CodeFiles:
 
 def keep_on_disk(dispatcher: Any) -> None:
     """Let a dispatcher of numba keep its code in `CodeFiles`, and run it as others will load it.
-
-    Raises ValueError for a relative folder: it would be another one wherever a process starts.
-    """
+    ValueError for a relative folder: it would be another one wherever a process starts."""
     cache = dispatcher._cache
     folder, file = Path(cache.cache_path), cache._cache_file
     if not folder.is_absolute():

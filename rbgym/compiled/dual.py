@@ -1,12 +1,7 @@
-"""Dual numbers in compiled code: a number, and its derivatives along twelve directions.
-
-The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
-and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
-What is decided by comparison is decided by the values.
-
-A long formula of three numbers is cheaper along these three than along twelve directions, see
-`along_three`.
-"""
+"""Dual numbers in compiled code: a number, and its derivatives along twelve directions. The
+kernels are written for numbers of any kind; of an array of duals (`as_duals`) the same sources
+carry the derivatives along, exact to round-off. What is decided by comparison is decided by the
+values."""
 
 import math
 import operator
@@ -68,8 +63,7 @@ DUAL, _NARROW = Dual(_LONG), Dual(_SHORT)
 
 
 class Duals(types.Array):
-    """Numba's type of an array of duals. steady: what no step changes is read as a number, without
-    derivatives, see `unchanged`."""
+    """Numba's type of an array of duals. steady: what no step changes is read as a number."""
 
     def __init__(self, steady):
         self.steady = steady
@@ -353,11 +347,7 @@ def _widened(typingctx, values, v):
 
 def along_three(function):
     """Make compiled code inline a function of others, three numbers v and h, which returns numbers
-    and a flag.
-
-    Where of these v alone has derivatives, it is computed with those along v itself, three and not
-    twelve, and the chain rule gives the rest.
-    """
+    and a flag: where of these v alone has derivatives along these three, and the chain rule."""
 
     def chained(others, v, h):
         values, flag = function(others, _narrowed(v), h)
@@ -409,8 +399,7 @@ as_duals, as_steady_duals = _view(False), _view(True)
 
 
 def unchanged(function):
-    """Make compiled code inline what reads a number of a buffer that no step changes: of steady
-    duals its value alone."""
+    """Inline what reads a number that no step changes: of steady duals its value alone."""
     alone = lambda buffer, k: value(buffer[k])  # noqa: E731
     steady = lambda buffer: isinstance(buffer, Duals) and buffer.steady  # noqa: E731
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
@@ -453,8 +442,7 @@ def true_of_duals(function):
 
 
 def beyond_round_off(x, size):
-    """The number as it is; of duals nothing, nor a derivative, where it is round-off of numbers of
-    this size."""
+    """The number; of duals nothing, nor a derivative, where it is round-off of this size."""
     return x
 
 

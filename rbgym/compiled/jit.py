@@ -54,30 +54,24 @@ def kernel_part(function: F) -> F:
 
 
 def lane_body(function: F) -> F:
-    """Copy a lane function into its caller before anything is compiled.
-
-    Use it for what stands directly in a loop over lanes. A loop whose body is a bare call looks
-    small to the compiler, which then unrolls it too early and vectorises nothing.
-    """
+    """Copy a lane function into its caller before anything is compiled: a loop over lanes whose
+    body is a bare call looks small to the compiler, which unrolls it too early and vectorises
+    nothing."""
     cache.remember(function)
     compiled_function: F = njit(inline="always", **FAST)(function)
     return compiled_function
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """Compile a function, or what a `lane_body` was made of, that is called, not inlined: a rare
-    branch beside a loop over lanes."""
+    """Compile a function, or a `lane_body`, that is called, not inlined: a rare branch."""
     function = getattr(function, "py_func", function)
     cache.remember(function)
     return njit(**OUTLINED)(function)
 
 
 def chosen_by_class(options: Any) -> Callable[..., Any]:
-    """Decorates what picks a function while compiling, by the class of the first argument.
-
-    What is not chosen is not compiled. options: INLINED, if it stands in a loop over lanes, or
-    OUTLINED.
-    """
+    """Decorates what picks a function while compiling, by the class of the first argument; others
+    are not compiled. options: INLINED, if it stands in a loop over lanes, or OUTLINED."""
 
     def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
         def chosen(*args: Any) -> Any:
@@ -123,11 +117,8 @@ overload(with_item, jit_options=INLINED)(
 
 
 def compiled(function: F) -> F:
-    """Compile an entry point and keep the machine code on disk, keyed on all its sources.
-
-    Where there is no folder for it, or the sources are no files, it is kept in memory, and a
-    warning says so.
-    """
+    """Compile an entry point and keep the machine code on disk, keyed on all its sources; in
+    memory, with a warning, where there is no folder for it or the sources are no files."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         # As silent as machine code where numbers overflow, as random ones do.
         return np.errstate(all="ignore")(function)
@@ -148,11 +139,8 @@ def compiled(function: F) -> F:
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
-    """The machine code of a `compiled` kernel for arguments of these types.
-
-    Working out the types of named tuples at each call costs more than stepping a body. Call the
-    result with arguments of exactly these types (arrays: dtype and layout) only.
-    """
+    """The machine code of a `compiled` kernel, for arguments of exactly these types (arrays: dtype
+    and layout): working out those of named tuples costs more than stepping a body."""
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel  # type: ignore[no-any-return]
     signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
@@ -164,8 +152,7 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the search for cyclic garbage: the many objects of a compilation, nearly all of which
-    are still in use, make it a sixth of the time."""
+    """Without the search for cyclic garbage, which would be a sixth of a compilation."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -176,10 +163,8 @@ def _no_collection() -> Iterator[None]:
 
 
 class Entry:
-    """A `compiled` kernel as one object calls it, always with arguments of the same types.
-
-    The types are worked out at the first call; `call` is the machine code from then on.
-    """
+    """A `compiled` kernel as one object calls it, always with arguments of the same types: `call`
+    is the machine code from the first call on."""
 
     __slots__ = ("call", "kernel")
 

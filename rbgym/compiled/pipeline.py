@@ -1,10 +1,6 @@
-"""How numba's compiler is led past what costs most of its time.
-
-Most of the time of a compilation goes into many small functions, not into the machine code of the
-large ones. What a method of a record returns is often known by class: the number of a row, whether
-a potential is free, nothing at all. That is worked out in Python before the types are, and branches
-that are then never taken are cut off before anything in them is compiled.
-"""
+"""How numba's compiler is led past what costs most of its time, many small functions. What a
+method of a record returns is often known by class: the number of a row, whether a potential is
+free. That is worked out in Python before the types are, and branches never taken are cut off."""
 
 import operator
 from collections.abc import Callable
@@ -150,10 +146,8 @@ def _has_loop(blocks: dict[int, Any]) -> bool:
 
 
 class Compiler(CompilerBase):
-    """Numba's compiler with this pass before branches are cut off.
-
-    unrolls: loops of what is inlined are to be gone before those around them are vectorised.
-    """
+    """Numba's compiler with this pass before branches are cut off. unrolls: loops of what is
+    inlined are to be gone before those around them are vectorised."""
 
     unrolls = True
 

@@ -40,13 +40,10 @@ _FROM_NAMEDTUPLE = (
 
 @dataclass_transform(frozen_default=True)
 class Record(tuple[Any, ...]):
-    """Base of the classes whose methods compiled code calls.
-
-    Annotated names become fields, as in `typing.NamedTuple`; a subclass of a class with fields may
-    only add methods. What a subclass must give is `required`. Methods of one name take the same
-    number of arguments in all classes. Class and static methods, properties and names with two
-    underscores are Python's alone.
-    """
+    """Base of the classes whose methods compiled code calls. Annotated names become fields, as in
+    `typing.NamedTuple`; a subclass of a class with fields may only add methods. What a subclass
+    must give is `required`. Methods of one name take as many arguments in all classes. Class and
+    static methods, properties and names with two underscores are Python's alone."""
 
     __slots__ = ()
     # A method of an empty tuple is none for numba, so a record without fields holds a None.
@@ -112,8 +109,7 @@ def constant(value: Any, doc: str | None = None) -> Any:
 
 
 def known(method: F) -> F:
-    """A method of what its arguments' classes say alone, as where rows are: compiled code folds it,
-    Python works it out once for each record."""
+    """A method of what its arguments' classes say alone; worked out once for each record."""
 
     @functools.wraps(method)
     def once(*args: Any) -> Any:
@@ -130,8 +126,7 @@ def known(method: F) -> F:
 
 
 def place(layout: str, name: str, doc: str | None = None) -> Any:
-    """A method that returns one of the numbers which the method `layout`, of the same arguments,
-    returns as a named tuple."""
+    """A method that returns one number of the named tuple that the method `layout` returns."""
 
     def method(self: Any, *args: Any) -> Any:
         return getattr(getattr(self, layout)(*args), name)

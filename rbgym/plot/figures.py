@@ -34,12 +34,9 @@ _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 @style.context()
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
-    """Largest error so far of what is conserved over time [s], of motions by name: one panel for
-    energy, one for momentum, the whole if all of them conserve it, else its vertical part.
-
-    The errors are those of `Trajectory.errors`; a line ends at the max of `drift()`, the marker is
-    its final error. An error of exactly zero is drawn at the bottom.
-    """
+    """Largest error so far of what is conserved over time [s], of motions by name: energy, and the
+    momentum or, where not all conserve it, its vertical part. The errors are those of
+    `Trajectory.errors`, the markers final ones; one of exactly zero is drawn at the bottom."""
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
     panels = figure.subplots(1, 2, sharey=True)
@@ -78,10 +75,9 @@ def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = 
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 
     Grey curves have constant energy; the dashed one, the separatrix, runs through the unstable
-    middle axis. The dotted one has the energy of the start: the path leaves it as far as a scheme
-    fails. The far side is faint; a body with rotors has other curves, not drawn. body: what moves;
-    None for `trajectory.body`. Raises ValueError where neither is known, and for a motion in which
-    the angular momentum vanishes.
+    middle axis, the dotted one has the energy of the start. The far side is faint; a body with
+    rotors has other curves, not drawn. body: None for `trajectory.body`. Raises ValueError where
+    neither is known, and for a motion in which the angular momentum vanishes.
     """
     style.known("trajectory", trajectory, Trajectory)
     style.known("body", body, RigidBody | None)
@@ -173,11 +169,8 @@ def view(body: RigidBody) -> Array:
 
 
 def energy_curves(moments: Array, level: float) -> Iterator[Array]:
-    """The closed curves (n, 3) of unit vectors u on which sum u_i^2/J_i is `level` [1/(kg m^2)].
-
-    Around an axis, the two other components run through an ellipse. At the separatrix these are two
-    circles; nothing where all directions or none have that level.
-    """
+    """The closed curves (n, 3) of unit vectors u on which sum u_i^2/J_i is `level` [1/(kg m^2)]:
+    around an axis, two circles at the separatrix, nothing where all directions or none have it."""
     low, middle, high = np.argsort(moments, kind="stable")
     inverse = 1.0 / moments
     pole, other = (low, high) if level >= inverse[middle] else (high, low)
@@ -247,8 +240,8 @@ class Errors(NamedTuple):
 
 
 def quantiles(values: Array) -> Array:
-    """Percentiles 5, 50 and 95 (3, instants) of values (instants, n) or (instants,) over the
-    episodes that still run; nan after the last."""
+    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) over episodes that run; or
+    nan."""
     values = values[:, None] if values.ndim == 1 else values
     some = ~np.isnan(values).all(axis=1)
     found = np.full((3, len(values)), np.nan)
@@ -260,12 +253,10 @@ def quantiles(values: Array) -> Array:
 def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
-    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name.
-
-    Of several episodes the median, and the band that holds 90 %. settled: angle [rad] and rate
-    [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
-    off. Raises ValueError for no run.
-    """
+    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name: the
+    median, and the band that holds 90 % of the episodes. settled: angle [rad] and rate [rad/s]
+    within which the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no
+    run."""
     style.named("runs", runs, Errors)
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)

@@ -46,11 +46,11 @@ Simulator: TypeAlias = StepSubject | EnvSubject
 class Fidelity:
     """What was measured of a subject; `str()` is a table of one screen.
 
-    energy, momentum, norm: how far these drifted, energy and momentum relative to the start.
-    order: of convergence, None for an environment. equivariance: rotation angle [rad] or relative
-    rate by which the motion from a turned start differs from the turned motion. time_reversal: the
-    same for a motion that is reversed and goes back. Both None where the body cannot be placed.
-    hints: what a wrong convention looks like, recognised from a short step.
+    energy, momentum, norm: drifts, energy and momentum relative to the start. order: of
+    convergence, None for an environment. equivariance: rotation angle [rad] or relative rate by
+    which the motion from a turned start differs from the turned motion; time_reversal: the same
+    after a reversal and back; None where the body cannot be placed. hints: wrong conventions, seen
+    in a short step.
     """
 
     name: str
@@ -93,9 +93,7 @@ def measure(
 
     subject: a step function (q (4,), omega (3,) [rad/s, body], dt [s]) -> (q, omega) of a free
     body, with `inertia=` (3,) or (3, 3) [kg m^2]; or an environment, single or vector; or a
-    `StepSubject` or `EnvSubject`. options: their fields.
-
-    Raises ValueError for bad arguments.
+    `StepSubject` or `EnvSubject`. options: their fields. Raises ValueError for bad arguments.
     """
     if name is not None and not isinstance(name, str):
         raise ValueError(f"name must be text or None, got {name!r}")
@@ -123,12 +121,11 @@ def assert_torque_free_invariants(
 ) -> None:
     """Raise AssertionError unless energy, world angular momentum and |q| keep to their tolerances.
 
-    subject, options: see `measure`. Energy and momentum (the vector) are relative to the start;
-    an environment is played with zero actions, each episode judged by itself. With a potential the
-    invariants are total energy and vertical momentum, relative to the largest kinetic energy and
-    momentum of the episode. The report says which broke, by how much, where, and how it grows.
-
-    Raises ValueError for bad arguments.
+    subject, options: see `measure`. Energy and momentum are relative to the start; an environment
+    gets zero actions, each episode judged by itself. With a potential the invariants are total
+    energy and vertical momentum, relative to the largest kinetic energy and momentum of the
+    episode. The report says which broke, by how much, where, and how it grows. ValueError for bad
+    arguments.
     """
     limits = Limits(energy=energy, momentum=momentum, norm=norm)
     on_trial = as_subject(subject, **options, limits=limits)

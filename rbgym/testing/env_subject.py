@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.arguments import count, unit
+from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
@@ -22,8 +22,7 @@ Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
 Read = Callable[[Any], tuple[ArrayLike, ArrayLike]]
 Place = Callable[[Any, Array, Array], object]
-# Of every lane at one instant: attitude (n, 4), rates (n, 3) and, where the environment reports
-# them, energy (n,) and world momentum (n, 3).
+# Of every lane: attitude (n, 4), rates (n, 3) and, if told, energy (n,), world momentum (n, 3).
 Row: TypeAlias = tuple[Array, ...]
 _PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 
@@ -33,19 +32,15 @@ class EnvSubject(Subject):
     """An environment, single or vector, and how its physics is seen.
 
     env: the environment, left open; or a function that makes one, closed after each run. steps: of
-    the run, over as many episodes as it takes. seed, options: of the first reset; options also of
-    the following ones. action: one that exerts no torque, default zeros of a Box.
+    the run, over as many episodes as it takes. seed: of the first reset; options: of all. action:
+    one that exerts no torque, default zeros of a Box.
 
-    Environments in rbgym's manner, with `env.unwrapped.state` (quaternion, angular_velocity) and
-    `env.unwrapped.invariants()` (energy, angular_momentum), need no more. For others:
-    read: (env) -> (quaternion (4,), angular_velocity (3,)), with a leading lane axis for a vector
-    environment; with inertia (3,) or (3, 3) [kg m^2] of the body, which must be free.
-    place: (env, quaternion, angular_velocity), called after a reset, puts every body there; without
-    it symmetries are not measured.
-    momentum_axis: (3,) unit world vector, the only component of momentum that gravity leaves
-    invariant. None: what `env.unwrapped.potential` implies, the whole vector where there is none.
-
-    Raises ValueError for bad arguments.
+    Environments with `env.unwrapped.state` (quaternion, angular_velocity) and
+    `env.unwrapped.invariants()` (energy, angular_momentum) need no more. For others: read: (env) ->
+    (quaternion (4,), angular_velocity (3,)), of a vector environment with a leading axis; with
+    inertia (3,) or (3, 3) [kg m^2] of the body, which must be free. place: (env, quaternion,
+    angular_velocity), called after a reset, puts every body there; without it symmetries are not
+    measured. Raises ValueError for bad arguments.
     """
 
     env: Env | Callable[[], Env]
@@ -56,7 +51,6 @@ class EnvSubject(Subject):
     seed: int = 0
     options: dict[str, Any] | None = None
     action: Any = None
-    momentum_axis: ArrayLike | None = None
     limits: Limits = field(default_factory=Limits, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,11 +62,8 @@ class EnvSubject(Subject):
                 raise ValueError(f"{name} must be callable or None, got {law!r}")
         if (self.read is None) != (self.inertia is None):
             raise ValueError(
-                "read and inertia must be given both or neither, "
-                f"got read={self.read!r} and inertia={self.inertia!r}"
+                f"read and inertia must be given both, got {self.read!r} and {self.inertia!r}"
             )
-        if self.momentum_axis is not None:
-            unit("momentum_axis", self.momentum_axis, 3, 1e-9)
 
     @property
     def title(self) -> str:
@@ -141,8 +132,6 @@ class EnvSubject(Subject):
         return nullcontext(self.env) if isinstance(self.env, ENVIRONMENTS) else closing(self.env())
 
     def _axis(self, env: Env) -> Array | None:
-        if self.momentum_axis is not None:
-            return np.asarray(self.momentum_axis, dtype=np.float64)
         try:
             potential = None if self.read else _own(env, "potential")[0]
         except ValueError:
@@ -195,9 +184,7 @@ class EnvSubject(Subject):
         if action is None:
             space = env.action_space
             if not isinstance(space, spaces.Box):
-                raise ValueError(
-                    f"action must be given for an action space that is no Box, got {space}"
-                )
+                raise ValueError(f"action must be given for a space that is no Box, got {space}")
             action = np.zeros(space.shape, space.dtype)
         vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
         same = vector and mode is AutoresetMode.SAME_STEP

@@ -37,11 +37,9 @@ class StepSubject(fidelity.Subject):
     """A step function of a free body, and the motion it is judged on.
 
     step: called as step(quaternion (4,), angular_velocity (3,), dt), returns the two after dt
-    seconds; the quaternion scalar first and body to world, the rates in body axes [rad/s].
-    inertia: (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run.
-    quaternion (4,), angular_velocity (3,) [rad/s, body]: its start; not at rest.
-
-    Raises ValueError for bad arguments.
+    seconds; the quaternion scalar first and body to world, the rates in body axes [rad/s]. inertia:
+    (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run, from quaternion
+    (4,) and angular_velocity (3,), not at rest. Raises ValueError for bad arguments.
     """
 
     step: Step
@@ -102,16 +100,12 @@ class StepSubject(fidelity.Subject):
                 return (quaternion if quaternion.any() else np.full(4, np.nan)), rates
         except (TypeError, ValueError):
             pass
-        raise ValueError(
-            f"step must return (quaternion (4,), angular_velocity (3,)), got {result!r}"
-        )
+        raise ValueError(f"step must return (quaternion (4,), rates (3,)), got {result!r}")
 
     def order(self, horizon: float | None = None) -> Order:
-        """The order over `horizon` seconds, against one step of the closed-form solution.
-
-        Where attitude or momentum has fewer than two errors above round-off, the horizon is
-        doubled, and doubled again, as long as its coarsest step turns by less than a radian.
-        """
+        """The order over `horizon` seconds, against one step of the closed form. Where attitude or
+        momentum has fewer than two errors above round-off, the horizon is doubled, as long as its
+        coarsest step turns by less than a radian."""
         horizon, (q, omega) = HORIZON * self.dt if horizon is None else horizon, self.start()
         exact = simulate(self.body, integrator="exact", dt=horizon, steps=1,
                          quaternion=q, angular_velocity=omega)  # fmt: skip
@@ -148,35 +142,25 @@ def _is_single(state: State) -> bool:
 
 
 def measure_order(
-    step: Step,
-    inertia: ArrayLike,
-    *,
-    horizon: float = 1.0,
-    quaternion: ArrayLike = ATTITUDE,
-    angular_velocity: ArrayLike = RATES,
+    step: Step, inertia: ArrayLike, *, horizon: float = 1.0, **start: ArrayLike
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, quaternion, angular_velocity: see `StepSubject`. horizon [s]: where the errors
-    are taken, after 10, 20, 40, 80, 160 and 320 steps; it is doubled where they are round-off, see
-    `StepSubject.order`. The reference is one step of that length
-    of the closed-form solution, `rbgym.simulate(integrator="exact")`.
-
-    Raises ValueError for bad arguments.
+    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where errors
+    are taken, after 10, 20, 40, 80, 160 and 320 steps; longer where they are round-off. The
+    reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError for bad
+    arguments.
     """
     horizon = positive("horizon", horizon)
-    subject = StepSubject(step, inertia, quaternion=quaternion, angular_velocity=angular_velocity)
-    return subject.order(horizon)
+    return StepSubject(step, inertia, **start).order(horizon)  # type: ignore[arg-type]
 
 
 def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str, float]:
     """By how much a simulator misses the end that others published of one of `EXTERNAL`.
 
-    step: see `StepSubject`; of the body `EXTERNAL[kind].case.body` under its `potential`, to be
-    called in order from time 0. dt: about how long steps are [s], default the case's. Returns what
-    is known of "attitude" [rad] and "rates" [rad/s], infinite for a motion that is not finite.
-
-    Raises ValueError for bad arguments.
+    step: see `StepSubject`; of the body `EXTERNAL[kind].case.body` under its `potential`, called in
+    order from time 0. dt: about how long steps are [s], default the case's. Returns what is known
+    of "attitude" [rad] and "rates" [rad/s], or infinity. Raises ValueError for bad arguments.
     """
     if not (isinstance(kind, str) and kind in EXTERNAL):
         raise ValueError(f"kind must be among {sorted(EXTERNAL)}, got {kind!r}")
@@ -199,12 +183,9 @@ def _state(quaternion: ArrayLike, angular_velocity: ArrayLike) -> State:
 
 
 def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) -> Step:
-    """The step function of a free body under one of rbgym's own integrators.
-
-    inertia: (3,) or (3, 3) [kg m^2]. Given what it last returned it goes on from there, with what
-    the integrator keeps beside attitude and rates (momentum to the last bit, the energy level);
-    given anything else it starts anew. Raises ArithmeticError where a step cannot be solved.
-    """
+    """The step function of a free body under one of rbgym's own integrators. inertia: (3,) or (3,
+    3) [kg m^2]. Given what it last returned it goes on from there, to the last bit; else it starts
+    anew. Raises ArithmeticError where a step cannot be solved."""
     batch = Batch(RigidBody(inertia), integrator)
     last = np.full(4, np.nan), np.full(3, np.nan)
 
@@ -223,8 +204,7 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
     return step
 
 
-# A wrong convention breaks several checks at once; how attitude and rates answer each other in a
-# short step tells which one it is.
+# Which convention is wrong: how attitude and rates answer each other in a short step.
 
 
 def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:

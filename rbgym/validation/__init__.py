@@ -18,7 +18,9 @@ from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS, Measure
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None] | None
+Names = Sequence[str] | None
+Tested = tuple[str, str, list[Claim]]
 
 __all__ = [
     "Claim",
@@ -32,22 +34,19 @@ __all__ = [
 
 
 def validate(
-    names: Sequence[str] | None = None,
+    names: Names = None,
     *,
-    cases: Sequence[str] | None = None,
+    cases: Names = None,
     steps: int = 20_000,
     jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> list[Claim]:
-    """Claims on the named integrators, measured over runs of `steps` steps; default all, with
-    `integrators.KICKED`.
+    """Claims on the named integrators over runs of `steps` steps; default all, with `KICKED`.
 
     A declared invariant must stay under its bound, one that is not declared must drift over its
     own; orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
-    "gravity_gradient", default all. jobs: processes. progress: called with (done, all).
-
-    Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers;
-    ChildProcessError if one of several processes is killed.
+    "gravity_gradient", default all. jobs: processes. progress: called with (done, all). Raises
+    ValueError for bad arguments; ChildProcessError if one of several processes is killed.
     """
     steps = count("steps", steps)
     tasks = [partial(_declared, name, kind, steps) for name, kind in _pairs(names, cases)]
@@ -55,11 +54,7 @@ def validate(
 
 
 def validate_endurance(
-    names: Sequence[str] | None = None,
-    *,
-    steps: int = ENDURANCE,
-    jobs: int = 1,
-    progress: Progress | None = None,
+    names: Names = None, *, steps: int = ENDURANCE, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
     """Claims that nothing which is conserved of free bodies and of the heavy top has a trend over
     ten million steps. names, jobs, progress: see `validate`."""
@@ -74,25 +69,20 @@ def validate_endurance(
 
 
 def validate_derivatives(
-    names: Sequence[str] | None = None,
-    *,
-    cases: Sequence[str] | None = None,
-    jobs: int = 1,
-    progress: Progress | None = None,
+    names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential,
-    by differences of the eighth order. names, cases, jobs, progress, errors: see `validate`. Each
-    pair compiles for half a minute, once."""
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, by differences
+    of the eighth order. Arguments, errors: see `validate`. Each pair compiles for half a minute,
+    once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_external(
-    names: Sequence[str] | None = None, *, jobs: int = 1, progress: Progress | None = None
+    names: Names = None, *, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
     """Claims that the motions come to the ends that others published, see `external.EXTERNAL`; of
-    "exact" also the errors of a thousand free bodies in units of the last place. names, jobs,
-    progress: see `validate`."""
+    "exact" also the errors of a thousand free bodies in last places. Arguments: see `validate`."""
     chosen = _names(names)
     tasks: list[Measure] = [
         partial(external_claims, name, kind)
@@ -104,9 +94,7 @@ def validate_external(
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
-def validate_papers(
-    *, jobs: int = 1, progress: Progress | None = None
-) -> list[tuple[str, str, list[Claim]]]:
+def validate_papers(*, jobs: int = 1, progress: Progress = None) -> list[Tested]:
     """Name, source and measured claims of `papers.PAPER_CLAIMS`. jobs, progress: see `validate`."""
     found = measured([paper.measure for paper in PAPER_CLAIMS], jobs, progress)
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
@@ -136,9 +124,7 @@ def _declared(name: str, kind: str, steps: int) -> list[Claim]:
     return declared(record, case, steps)
 
 
-def measured(
-    tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress | None = None
-) -> list[T]:
+def measured(tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress = None) -> list[T]:
     """What each task returns; with several jobs, a task is what processes can import."""
     found, several = list[T](), count("jobs", jobs) > 1
     processes = max(1, min(jobs, len(tasks)))

@@ -1,7 +1,5 @@
 """The motions on which integrators are measured, and what is claimed of an integrator in one.
-
-Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck.
-"""
+Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -17,11 +15,9 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class Claim(NamedTuple):
-    """What is declared of an integrator in a case, and what was measured.
-
-    case: the potential of a generic case, or a paper's case. bound: the limit that decided, an
-    upper one for what is conserved, a lower one for what is not; of an order, the distance allowed.
-    """
+    """What is declared of an integrator in a case, and what was measured. bound: the limit that
+    decided, an upper one for what is conserved, a lower one else; of an order, the distance
+    allowed."""
 
     integrator: str
     case: str
@@ -155,8 +151,7 @@ NUTATION, PRECESSION = math.pi / 3.0, 10.0  # [rad], [rad/s]
 
 
 def _steady_top() -> Case:
-    """A cone on its tip, in precession without nutation: Betsch & Siebert (2009), section 5.2;
-    Krenk & Nielsen (2013), section 5.2."""
+    """Precession without nutation: Betsch & Siebert (2009), 5.2; Krenk & Nielsen (2013), 5.2."""
     J_1, J_3, mgl = _CONE.moments[0], _CONE.moments[2], _CONE.mass * 9.81 * CONE_ARM
     spin = mgl / (J_3 * PRECESSION) + (J_1 - J_3) / J_3 * PRECESSION * math.cos(NUTATION)
     across, along = PRECESSION * math.sin(NUTATION), PRECESSION * math.cos(NUTATION)

@@ -1,10 +1,7 @@
-"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry;
-and the derivatives of its steps, against differences of the steps themselves.
-
-What is declared conserved must stay, what is not must be seen to drift; the spin, of a body with
-two equal moments. Both are judged with the projection of the energy off, which could hide a false
-declaration; what is declared, once more as delivered, with it on.
-"""
+"""What the catalogue declares of an integrator, measured in one case: invariants, order,
+symmetry; and the derivatives of its steps, against differences of the steps themselves. What is
+declared conserved must stay, what is not must be seen to drift, with the projection of the
+energy off, which could hide a false declaration; what is declared, once more with it on."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -58,6 +55,7 @@ ENDURANCE = 10_000_000  # steps
 TREND = 1e-15  # relative, over the whole run
 
 DERIVED, FEW = 1e-11, 3  # error of a Jacobian of few steps, all sizes about one
+Sizes = Mapping[str, list[float]]
 # A difference of the eighth order (Fornberg 1988): where it looks, and the weights there.
 _SPACING, _WEIGHTS = 5e-3, np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
 AWAY = _SPACING * np.array([1, 2, 3, 4, -1, -2, -3, -4])
@@ -113,11 +111,8 @@ def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict
 
 
 def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
-    """Claims that what the integrator conserves has no trend over a long run.
-
-    Momentum that a free body keeps is compared bit for bit. Of the others a line is fitted to the
-    error, and its change over the run is the trend: a random walk of round-off has none.
-    """
+    """Claims that what the integrator conserves has no trend over a long run. Momentum of a free
+    body is compared bit for bit; else a line is fitted to the error: a random walk has no trend."""
     record = integrators.get(name)
     (case,) = (case for case in CASES if case.kind == kind)
     run = case.run(record, long_dt(record, case), steps)
@@ -177,9 +172,7 @@ def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, floa
     return fidelity.errors_at(last, (from_matrix(R), omega), case.body.inertia)
 
 
-def _orders(
-    record: Integrator, case: Case, quantity: str, declared: float, found: Order
-) -> list[Claim]:
+def _orders(record: Any, case: Case, quantity: str, declared: float, found: Order) -> list[Claim]:
     of, claims = (record.name, case.kind), []
     for name, slope, errors in (
         ("attitude", found.attitude, found.attitude_errors),
@@ -199,11 +192,9 @@ def _orders(
 
 @cache
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
-    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon.
-
-    By a formulation that shares nothing with the integrators: Euler's equations for the body rates
-    and R' = R skew(omega), by the classical Runge-Kutta method.
-    """
+    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and
+    R' = R skew(omega), which share nothing with the integrators, by the classical Runge-Kutta
+    method."""
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia
     inverse, u = np.linalg.inv(J), np.array(torque)
@@ -273,9 +264,7 @@ class Scheme(fidelity.Subject):
         for _ in range(steps):
             batch.advance(self.dt)
             rows.append(batch.measure())
-        table: dict[str, Any] = {
-            name: np.concatenate([row[name] for row in rows]) for name in rows[0]
-        }
+        table: Any = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
         if batch.failed[0]:
             table["quaternion"][-1] = np.nan
         return [Motion(**table, axis=self.axis)]
@@ -335,7 +324,7 @@ def jacobian_error(record: Integrator, case: Case) -> float:
     return float((np.abs(whole - slopes) / ends[:, None]).max())
 
 
-def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
+def _sizes(record: Integrator, case: Case) -> Sizes:
     """Of each input, by the names that `Batch.jacobian` has for them."""
     rate, torque = float(np.linalg.norm(case.omega)), float(np.linalg.norm(case.torque_on(record)))
     sizes = {"state": [1.0] * 3 + [rate] * 3}
@@ -347,9 +336,7 @@ def _sizes(record: Integrator, case: Case) -> dict[str, list[float]]:
     return sizes
 
 
-def _displaced(
-    record: Integrator, case: Case, sizes: Mapping[str, list[float]], moved: Array
-) -> Batch:
+def _displaced(record: Integrator, case: Case, sizes: Sizes, moved: Array) -> Batch:
     """Bodies at the start of the case, each with its inputs (n, inputs) moved."""
     parts = np.split(moved, np.cumsum([len(size) for size in sizes.values()])[:-1], axis=1)
     by = dict(zip(sizes, parts, strict=True))

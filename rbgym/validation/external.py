@@ -1,7 +1,5 @@
-"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise.
-
-The fastest turn of Bilimoria & Wie (1993) is not among them: it is of optimal control.
-"""
+"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise;
+not the fastest turn of Bilimoria & Wie (1993), which is of optimal control."""
 
 import json
 import math
@@ -15,19 +13,16 @@ from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, angle_between, multiply
-from rbgym.validation.cases import IDENTITY, PAPERS, Case, Claim, below
+from rbgym.validation.cases import IDENTITY, Case, Claim, below
 from rbgym.validation.declarations import FIRST_ORDER, TOLERANCE
 
 UNIT = {"attitude": "rad", "rates": "rad/s"}
 
 
 class External(NamedTuple):
-    """A motion with a known end.
-
-    attitudes (n, 4): at n instants, equally spaced up to the case's horizon; rates (3,): at its end
-    [rad/s, body]; each may be missing. own: how far these, and round-off, may be off. spread: how
-    far the tools that published it lie apart, or what is asked for in its place.
-    """
+    """A motion with a known end. attitudes (n, 4): at n instants, equally spaced up to the case's
+    horizon; rates (3,): at its end [rad/s, body]. own: how far these, and round-off, may be off.
+    spread: how far the tools that published it lie apart, or what is asked for instead."""
 
     case: Case
     source: str
@@ -65,47 +60,8 @@ def _published(kind: str, given: dict[str, Any]) -> External:
     return External(case, given["source"], own, spread, attitudes, rates)
 
 
-def complete_integrals(m: float, n: float) -> tuple[float, float]:
-    """Legendre's K(m) and Pi(n | m), m and n below 1, by arithmetic-geometric means (DLMF 19.8)."""
-    a, g, p, Q, total = 1.0, math.sqrt(1.0 - m), math.sqrt(1.0 - n), 1.0, 1.0
-    for _ in range(12):
-        Q *= 0.5 * (p * p - a * g) / (p * p + a * g)
-        total += Q
-        a, g, p = 0.5 * (a + g), math.sqrt(a * g), 0.5 * (p + a * g / p)
-    return math.pi / (2.0 * a), math.pi / (4.0 * a) * (2.0 + n / (1.0 - n) * total)
-
-
-def _lagrange() -> External:
-    """Krysl's slow top after one and two nutations; it starts in a cusp, with its spin alone.
-
-    z = cos(tilt) obeys z'^2 = (2 mgl/J_1) (z - z_1)(z - z_2)(z - z_3) with z_2 at the start; the
-    angles of precession and spin follow by integrals of 1/(1 - z) and 1/(1 + z) over a period.
-    """
-    case = PAPERS["krysl_slow_top"]
-    (J_1, _, J_3), mgl, q = case.body.moments, case.potential.mgl, np.array(case.quaternion)
-    L_3, z_2 = J_3 * case.omega[2], 1.0 - 2.0 * q[1] ** 2
-    k = L_3**2 / (4.0 * J_1 * mgl)
-    root = math.sqrt(k * k - 2.0 * k * z_2 + 1.0)
-    z_1, z_3 = (2.0 * k * z_2 - 1.0) / (k + root), k + root
-    rate, m = math.sqrt(mgl / (2.0 * J_1) * (z_3 - z_1)), (z_2 - z_1) / (z_3 - z_1)
-    K, up = complete_integrals(m, (z_2 - z_1) / (1.0 - z_1))
-    _, down = complete_integrals(m, (z_1 - z_2) / (1.0 + z_1))
-    up *= L_3 * (z_2 - 1.0) / (1.0 - z_1) / (rate * J_1)
-    down *= L_3 * (z_2 + 1.0) / (1.0 + z_1) / (rate * J_1)
-    period = 2.0 * K / rate
-    angles = np.array([up + down, L_3 * period * (1.0 / J_3 - 1.0 / J_1) - up + down])
-    ends = []
-    for half in (0.5 * angles, angles):
-        (c, C), (s, S) = np.cos(half), np.sin(half)
-        ends.append(multiply(multiply([c, 0.0, 0.0, s], q), [C, 0.0, 0.0, S]))
-    case = case._replace(kind="lagrange_top", horizon=2.0 * period)
-    own, asked = {"attitude": 1e-11}, {"attitude": 1e-6}
-    return External(case, "Lagrange's top by elliptic integrals", own, asked, np.array(ends))
-
-
 _TABLE = json.loads(files(__package__).joinpath("external.json").read_text("utf-8"))
 EXTERNAL = {kind: _published(kind, given) for kind, given in _TABLE.items()}
-EXTERNAL["lagrange_top"] = _lagrange()
 
 
 def external_claims(name: str, kind: str) -> list[Claim]:

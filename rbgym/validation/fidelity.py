@@ -27,12 +27,9 @@ SLACK = 0.1  # how far a measured slope may stay below the order that is asked f
 
 @dataclass(frozen=True)
 class Motion:
-    """One body's motion without control, n + 1 instants.
-
-    quaternion (n+1, 4) body to world, of whatever length; angular_velocity (n+1, 3) [rad/s, body];
-    energy (n+1,) [J]; angular_momentum (n+1, 3) [kg m^2/s, world].
-    axis: (3,) world axis of the only invariant momentum, None for all. where: for reports.
-    """
+    """One body's motion without control, n + 1 instants: quaternion (n+1, 4) body to world, of any
+    length; angular_velocity (n+1, 3) [rad/s, body]; energy (n+1,) [J]; angular_momentum (n+1, 3)
+    [world]. axis: (3,) world axis of the only invariant momentum. where: for reports."""
 
     quaternion: Array = field(repr=False)
     angular_velocity: Array = field(repr=False)
@@ -75,8 +72,7 @@ def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> M
 
 
 def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
-    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3);
-    infinite where something is not finite."""
+    """Largest of rotation angle [rad] and relative rate between states; or infinity."""
     with np.errstate(all="ignore"):
         turn = angle_between(q, q_other).max()
         scale = np.linalg.norm(w, axis=-1).max()
@@ -86,13 +82,10 @@ def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
 
 @dataclass(frozen=True)
 class Drift:
-    """How far an invariant strayed.
-
-    max: the largest error, infinite where a value is not finite, at `step` of the motion `where`.
-    final: the last error. growth: error per step, slope of the line through the origin that fits
-    best. trend: "at round-off", "oscillates", "grows linearly", "grows faster than linearly",
-    "wanders", "is not finite", or "too short to tell".
-    """
+    """How far an invariant strayed. max: the largest error, or infinity, at `step` of the motion
+    `where`. final: the last error. growth: error per step, of the best line through the origin.
+    trend: "at round-off", "oscillates", "grows linearly", "grows faster than linearly", "wanders",
+    "is not finite", or "too short to tell"."""
 
     max: float
     step: int
@@ -188,8 +181,8 @@ class Order:
 def order_of(
     horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
 ) -> Order:
-    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine;
-    round_off: of a step in less than double precision."""
+    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step, above
+    double."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)
@@ -293,10 +286,9 @@ def time_reversal(subject: Subject, steps: int = STEPS) -> float:
 class Limits:
     """The largest errors allowed, and the least order; None: that check is not made.
 
-    energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence in attitude
-    and in momentum. equivariance, time_reversal: rotation angle [rad] or relative error of the
-    rates. The defaults are what a symmetric energy-momentum scheme of second order reaches.
-    An explicit scheme is not symmetric: `Limits(time_reversal=None)`.
+    energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence. equivariance,
+    time_reversal: rotation angle [rad] or relative error of the rates. The defaults are what a
+    symmetric energy-momentum scheme of order two reaches; an explicit one has no symmetry in time.
     """
 
     energy: float | None = 1e-12
@@ -316,8 +308,7 @@ CHECKS = tuple(field.name for field in fields(Limits))
 
 
 class Verdict(NamedTuple):
-    """One check: what was measured, what is allowed, and in words what was seen. passed: None
-    where it was not measured or is not judged."""
+    """One check: measured, allowed, and in words what was seen; passed: None if not judged."""
 
     check: str
     measured: float | None

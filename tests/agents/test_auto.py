@@ -237,7 +237,7 @@ def test_a_network_sees_repeated_columns_each_on_its_own_scale(tmp_path):
     assert network.width == 3
     with pytest.raises(ValueError, match="repeats must be columns from 0 to 2, got"):
         Normalizer(mean, factor, 1.0, 1e-12, (0, 3))
-    with pytest.raises(ValueError, match="networks must have one shape"):
+    with pytest.raises(ValueError, match="networks must be alike"):
         rbgym.agents.policies.forward.Stack.of([network, Network.random((5, 8, 2), 1)])
 
 

@@ -152,7 +152,7 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     yaml = tmp_path / "ppo.yml"
     yaml.write_text(
         "RigidTop-v0:\n  n_envs: 4\n  n_timesteps: 256\n  policy: MlpPolicy\n  n_steps: 32\n"
-        '  batch_size: 64\n  normalize: true\n  policy_kwargs: "dict(net_arch=[8, 8])"\n'
+        "  batch_size: 64\n  normalize: true\n  policy_kwargs: {net_arch: [8, 8]}\n"
     )
     body = {"inertia": [6, 8, 3], "center_of_mass": [0, 0, 0.5]}
     arguments = ("--env-arg", "integrator=akw", "--env-arg", f"body={json.dumps(body)}")

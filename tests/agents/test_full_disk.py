@@ -1,5 +1,7 @@
 """A disk that is full: what was there stays, nothing is left half written, and it is said why."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -78,19 +80,17 @@ def test_a_training_goes_on_once_there_is_room_again(run, tmp_path, size):
     assert (tmp_path / "run" / weights).read_bytes() == (run / weights).read_bytes()
 
 
-def test_what_a_killed_process_had_begun_is_removed_by_the_next(tmp_path):
+def test_what_a_killed_process_had_begun_is_removed_a_day_later(tmp_path):
     file = tmp_path / "file"
     with replacing(file) as temporary:
         temporary.write_text("new")
-        mine = temporary.name
-    number = mine.rpartition("-")[2].removesuffix(".tmp")
-    dead, alive = (mine.replace(f"-{number}.tmp", f"-{n}.tmp") for n in ("4194305", "1"))
-    for name in (dead, alive, ".file.elsewhere-4194305.tmp", ".file.tmp", ".other-4194305.tmp"):
-        (tmp_path / name).write_text("begun")
+    old, young = (temporary.with_name(f"{temporary.stem}{n}.tmp") for n in (1, 2))
+    for one in (old, young, tmp_path / ".other.tmp"):
+        one.write_text("begun")
+    os.utime(old, (0.0, 0.0))
     with replacing(file) as temporary:
         temporary.write_text("newer")
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"file", alive, ".file.elsewhere-4194305.tmp", ".file.tmp", ".other-4194305.tmp"}
+    assert {path.name for path in tmp_path.iterdir()} == {"file", young.name, ".other.tmp"}
 
 
 def test_files_whose_long_names_begin_alike_are_written_at_once(tmp_path):

@@ -129,8 +129,8 @@ def test_a_result_does_not_depend_on_the_number_of_threads():
     ("arguments", "message"),
     [
         ({"networks": []}, "networks must be at least one"),
-        ({"networks": [small(0), small(1, hidden=(9,))]}, "networks must have one shape"),
-        ({"networks": small(0, 8)}, "networks must have 7 inputs and 3 outputs"),
+        ({"networks": [small(0), small(1, hidden=(9,))]}, "networks must be alike"),
+        ({"networks": small(0, 8)}, "networks must map 7 to 3 numbers"),
         ({"episodes": 0}, "episodes must be a positive integer, got 0"),
         ({"seeds": []}, "seeds must be at least one"),
         ({"seeds": [-1]}, "seed must be an integer from 0"),
@@ -154,5 +154,5 @@ def test_a_network_whose_action_is_not_finite_is_named():
     # Infinite after two layers, and nothing times that is not a number.
     layers = ((huge[:, :7], zero + 1e30), (huge, zero), (np.zeros((3, 8)), zero[:3]))
     bad = Network(layers, "relu")
-    with pytest.raises(ValueError, match=r"networks must give finite actions, .* from that at 1"):
+    with pytest.raises(ValueError, match=r"networks\[1\] must act finitely"):
         rollout([small(0, hidden=(8, 8), activation="relu"), bad], TOP, episodes=8)

@@ -27,7 +27,7 @@ def _subjects():
     lengths = {"energy": 1e-9, "momentum": 1e-9, "norm": 1e-9}
     yield target("rbgym.testing.StepSubject", testing.StepSubject, step=_step, **run, **place)
     yield target("rbgym.testing.EnvSubject", testing.EnvSubject, env=gym.make("AttitudeSlew-v1"),
-                 steps=3, seed=1, options=None, momentum_axis=(0.0, 0.0, 1.0), inertia=None,
+                 steps=3, seed=1, options=None, inertia=None,
                  read=None, place=None).but(loose=("seed",))  # fmt: skip
     yield target("rbgym.testing.Limits", testing.Limits, **lengths, order=2.0, equivariance=1.0,
                  time_reversal=1.0)  # fmt: skip

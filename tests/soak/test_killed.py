@@ -65,7 +65,7 @@ def killed_soon(child, draw, begun):
 
 
 @pytest.mark.parametrize("name", list(writers.WRITERS))
-def test_a_killed_writer_leaves_a_whole_file_and_the_next_one_clears_up(name, tmp_path, context):
+def test_a_killed_writer_leaves_a_whole_file(name, tmp_path, context):
     folder, draw, writing = tmp_path / "out", random.Random(name), tmp_path / "writing"
     folder.mkdir()
 
@@ -86,7 +86,6 @@ def test_a_killed_writer_leaves_a_whole_file_and_the_next_one_clears_up(name, tm
             assert content in [one[file] for one in whole], f"{file} is neither of the two"
         left += len(list(folder.glob(".*.tmp")))
     assert written(1) == whole[1]
-    assert not list(folder.glob(".*.tmp"))
     print(f"\n{name}: {KILLS} kills, {left} of them in the midst of writing")
 
 

@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import step_functions as steps
 from family import SMOOTH
 from rbgym import GravityGradient, HeavyTop, NoPotential, SoftWall
-from rbgym.quaternion import normalized, rotate
+from rbgym.quaternion import normalized
 from rbgym.registration import ENVIRONMENTS
 from rbgym.testing import EnvSubject, assert_torque_free_invariants, measure
 from refusals import refused
@@ -86,20 +86,6 @@ def test_the_top_shows_its_symmetries_too():
     assert str(fidelity).startswith("RigidTop-v0, 1000 steps of 0.02 s")
 
 
-def test_gymnasiums_own_vector_of_the_top_is_read_as_well():
-    how = {"vectorization_mode": "sync", "integrator": "quat_em"}
-    vec = gym.make_vec("RigidTop-v0", num_envs=2, **how)
-    fidelity = measure(vec, steps=100)
-    assert [verdict.passed for verdict in fidelity.verdicts] == GRAVITY_CHECKS, fidelity
-
-
-def test_in_gravity_the_vertical_momentum_alone_is_judged():
-    top = gym.make("RigidTop-v0")
-    assert EnvSubject(top).axis.tolist() == [0, 0, 1]
-    with pytest.raises(AssertionError, match="does not conserve momentum:"):
-        assert_torque_free_invariants(top, steps=20, momentum_axis=(1, 0, 0))
-
-
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("potential", "axis"),
@@ -143,10 +129,6 @@ def test_each_fault_of_a_foreign_environment_is_named(step, check):
     assert measure(foreign(step, horizon=200)).broken == (check,)
 
 
-def test_a_torque_that_acts_under_zero_action_is_found():
-    assert {"energy", "momentum"} <= set(measure(foreign(leak=1e-6)).broken)
-
-
 def test_without_a_way_to_place_the_body_symmetries_are_not_measured():
     fidelity = measure(foreign(place=None))
     assert fidelity.equivariance is fidelity.time_reversal is fidelity.order is None
@@ -178,13 +160,6 @@ def test_a_jump_at_the_end_of_an_episode_is_no_drift_and_its_last_step_counts():
     assert (fidelity.energy.step, fidelity.energy.max) == (10, pytest.approx(0.21))
 
 
-def test_momentum_of_a_foreign_environment_is_read_in_world_axes():
-    motion = foreign().motions()[0]
-    expected = rotate(motion.quaternion, INERTIA * motion.angular_velocity)
-    np.testing.assert_allclose(motion.angular_momentum, expected, rtol=1e-14)
-    np.testing.assert_allclose(motion.energy, motion.angular_velocity**2 @ INERTIA / 2, rtol=1e-14)
-
-
 def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
     closed = []
 
@@ -207,7 +182,6 @@ def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
     ({"read": read}, "read and inertia must be given both"),
     ({"inertia": INERTIA}, "read and inertia must be given both"),
     ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
-    ({"read": read, "inertia": INERTIA, "momentum_axis": (1, 1, 0)}, "momentum_axis"),
     ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
 )
 def test_bad_arguments_are_refused_by_name(options):

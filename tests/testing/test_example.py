@@ -48,12 +48,3 @@ def test_the_page_describes_every_check_with_its_limit():
     rows = re.findall(r"^\| `(\w+)` \| .* \| ([\de-]+) \|$", PAGE, re.MULTILINE)
     assert {check: float(limit) for check, limit in rows} == vars(Limits())
     assert [check for check, _ in rows] == list(CHECKS)
-
-
-def test_the_block_of_the_page_that_is_whole_runs():
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    (block,) = (b for b in blocks if "gym.make_vec(" in b)
-    names = {}
-    exec(block, names)
-    for test in (value for name, value in names.items() if name.startswith("test_")):
-        test()

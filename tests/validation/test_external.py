@@ -12,7 +12,6 @@ from rbgym.quaternion import angle_between, from_matrix, multiply, to_body, to_m
 from rbgym.validation import validate_external
 from rbgym.validation.external import (
     EXTERNAL,
-    complete_integrals,
     external_claims,
     last_places,
     random_bodies,
@@ -84,12 +83,28 @@ def test_jeods_cylinder_starts_off_the_axes_of_its_orbit(kind):
     np.testing.assert_allclose(case.omega, to_body @ h / (r @ r), atol=1e-18)
 
 
-@pytest.mark.parametrize("m", [0.0, 0.3, 0.9995])
-@pytest.mark.parametrize("n", [-800.0, -0.4, 0.0, 0.7, 0.9993])
-def test_complete_integrals_are_those_of_another_library(m, n):
-    K, Pi = complete_integrals(m, n)
-    assert pytest.approx(float(mpmath.ellipk(m)), rel=2e-15) == K
-    assert pytest.approx(float(mpmath.ellippi(n, m)), rel=5e-14) == Pi
+def test_lagranges_top_comes_to_its_ends_by_elliptic_integrals():
+    """Started with its spin alone, after one and two nutations; z = cos(tilt) obeys
+    z'^2 = (2 mgl/J_1) (z - z_1)(z - z_2)(z - z_3) with z_2 at the start; the angles of precession
+    and spin follow by integrals of 1/(1 - z) and 1/(1 + z) over a period."""
+    truth = EXTERNAL["lagrange_top"]
+    (J_1, _, J_3), mgl = truth.case.body.moments, truth.case.potential.mgl
+    q = np.array(truth.case.quaternion)
+    L_3, z_2 = J_3 * truth.case.omega[2], 1 - 2 * q[1] ** 2
+    k = L_3**2 / (4 * J_1 * mgl)
+    root = math.sqrt(k * k - 2 * k * z_2 + 1)
+    z_1, z_3 = (2 * k * z_2 - 1) / (k + root), k + root
+    rate, m = math.sqrt(mgl / (2 * J_1) * (z_3 - z_1)), (z_2 - z_1) / (z_3 - z_1)
+    period = 2 * float(mpmath.ellipk(m)) / rate
+    up = L_3 * (z_2 - 1) / (1 - z_1) * float(mpmath.ellippi((z_2 - z_1) / (1 - z_1), m))
+    down = L_3 * (z_2 + 1) / (1 + z_1) * float(mpmath.ellippi((z_1 - z_2) / (1 + z_1), m))
+    precession = (up + down) / (rate * J_1)
+    spin = L_3 * period * (1 / J_3 - 1 / J_1) + (down - up) / (rate * J_1)
+    assert truth.case.horizon == pytest.approx(2 * period, rel=1e-14)
+    for share, attitude in zip((0.5, 1.0), truth.attitudes, strict=True):
+        about = [(math.cos(share * a), 0, 0, math.sin(share * a)) for a in (precession, spin)]
+        end = multiply(multiply(about[0], q), about[1])
+        assert angle_between(end, attitude) < 1e-13
 
 
 def test_the_series_is_right_to_a_unit_in_the_last_place():

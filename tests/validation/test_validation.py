@@ -104,11 +104,6 @@ def test_a_false_promise_and_an_invariant_that_is_not_declared_are_caught(
     assert broken(name, kind) == found
 
 
-def test_a_false_promise_of_momentum_is_caught(monkeypatch):
-    declare(monkeypatch, "rkn4", conserves={"heavy_top": ("vertical_momentum",)})
-    assert "vertical_momentum" in broken("rkn4", "heavy_top")
-
-
 @pytest.mark.parametrize(("name", "order"), [("rkn4", 5), ("quat_em", 3), ("akw", 1)])
 def test_a_false_order_is_caught(monkeypatch, name, order):
     declare(monkeypatch, name, order=order)

@@ -1,8 +1,6 @@
-"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
-
-SB3 resets a finished lane within the step that ends it, with the last observation in its info: as
-Gymnasium's SAME_STEP mode does in batched form. Below, n is the number of lanes.
-"""
+"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch: SB3
+resets a finished lane within the step that ends it, as Gymnasium's SAME_STEP mode does. n:
+lanes."""
 
 import inspect
 import warnings
@@ -28,23 +26,14 @@ class VectorEnvAdapter(VecEnv):
     """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs where there
-    are constraints, and `info`. `reset_infos` holds what the last full `reset` returned, emptied
-    for a lane that is reset on the way.
-
-    vector_env: an attribute or a method is that of all lanes, but for `state` and `invariants`.
-    info: names of entries of every step's infos. trains: whether `seed` gives the lanes those of a
-    training, see `training_seeds`. Raises ValueError if `vector_env` is none, or resets at another
-    time.
+    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs of
+    constraints. `reset_infos` holds what the last full `reset` returned, emptied for a lane that is
+    reset on the way. vector_env: an attribute or a method is that of all lanes, but for `state` and
+    `invariants`. trains: whether `seed` gives the lanes those of a training, see `training_seeds`.
+    Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
-    def __init__(
-        self,
-        vector_env: VectorEnv[Any, Any, Any],
-        *,
-        info: Sequence[str] = (),
-        trains: bool = False,
-    ) -> None:
+    def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
         if not isinstance(vector_env, VectorEnv):
             raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
         mode = vector_env.metadata.get("autoreset_mode")
@@ -55,7 +44,7 @@ class VectorEnvAdapter(VecEnv):
             )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
         self._actions: Any = None
-        self._trains, self._told = trains, ("cost", *info)
+        self._trains = trains
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
@@ -91,7 +80,7 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        told = {name: infos[name].tolist() for name in infos if name.startswith(self._told)}
+        told = {name: infos[name].tolist() for name in infos if name.startswith("cost")}
         lane_infos: list[dict[str, Any]] = [
             {name: column[lane] for name, column in told.items()} for lane in range(self.num_envs)
         ]
@@ -111,9 +100,7 @@ class VectorEnvAdapter(VecEnv):
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         if self.render_mode != "rgb_array":
-            warnings.warn(
-                f"render_mode is {self.render_mode!r}: images need 'rgb_array'", stacklevel=2
-            )
+            warnings.warn(f"images need 'rgb_array', got {self.render_mode!r}", stacklevel=2)
             return [None] * self.num_envs
         frames: Any = self.vector_env.render()
         return [frames] if isinstance(frames, np.ndarray) and frames.ndim == 3 else list(frames)
@@ -132,9 +119,7 @@ class VectorEnvAdapter(VecEnv):
     ) -> list[Any]:
         """Call a method once, for all lanes; for some (else ValueError) if it changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
-            raise ValueError(
-                f"indices={indices!r}: {method_name!r} can be called only for all lanes"
-            )
+            raise ValueError(f"indices={indices!r}: {method_name!r} is called for all lanes only")
         method = getattr(self._owner(method_name), method_name)
         return self._of_each(method_name, method(*args, **kwargs), indices)
 
@@ -160,23 +145,19 @@ def make_sb3_env(
     num_envs: int,
     seed: int | None = None,
     *,
-    info: Sequence[str] = (),
     render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
-    all lanes; None for fresh entropy. info: names of entries that every step's infos are to have,
-    beside the costs of constraints. render_mode, kwargs: arguments of the env.
+    all lanes; None for fresh entropy. render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)
     if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
-        raise ValueError(
-            f"env_id must be of an env whose native vector env resets as asked, got {env_id!r}"
-        )
+        raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
     vector_env = gym.make_vec(
         env_id,
         num_envs=num_envs,
@@ -185,7 +166,7 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
-    adapter = VectorEnvAdapter(vector_env, info=info, trains=True)
+    adapter = VectorEnvAdapter(vector_env, trains=True)
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter)

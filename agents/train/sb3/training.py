@@ -46,16 +46,13 @@ def learn(
     threads: int = 1,
     callbacks: Sequence[BaseCallback] = (),
 ) -> Training:
-    """Train a policy with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`.
+    """Train with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`; after an
+    interruption, at whatever moment, on the path that the uninterrupted run would have taken.
 
-    Called again after an interruption, of whatever kind and at whatever moment, it goes on from the
-    last checkpoint, on the path that the uninterrupted run would have taken.
-
-    timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the
-    preset's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
-    two runs on the validation set, of a task that has one; None for a twentieth of the training, 0
-    for none. threads: of torch; the weights depend on it in the last bits, and small networks gain
-    little from a second one. callbacks: of Stable-Baselines3.
+    timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the preset's.
+    checkpoint_every: env steps between checkpoints. evaluate_every: env steps between two runs on
+    the validation set; None for a twentieth of the training, 0 for none. threads: of torch; the
+    weights depend on it in the last bits. callbacks: of Stable-Baselines3.
     """
     if job.init_from:
         raise ValueError(f"init_from plays no part with {job.algo}, got {job.init_from!r}")
@@ -112,24 +109,24 @@ def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
     return results_of(model), network, (model.observation_space, model.action_space)
 
 
-def new_model(
-    algo: str, hyperparameters: Mapping[str, Any], env: VecEnv, seed: int
-) -> BaseAlgorithm:
+def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> BaseAlgorithm:
     """An untrained model. Raises ValueError for a bad value of a hyperparameter."""
-    arguments = {k: v for k, v in hyperparameters.items() if k in parameters(algo)}
+    arguments = {k: v for k, v in given.items() if k in parameters(algo)}
     for key in SCHEDULED:
         if isinstance(arguments.get(key), str):
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):
         arguments["train_freq"] = tuple(arguments["train_freq"])
-    if hyperparameters.get("hindsight"):
+    if given.get("hindsight"):
         arguments["replay_buffer_class"] = HerReplayBuffer
-    arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
-    if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
+    of_policy = given.get("policy_kwargs") or {}
+    if not isinstance(of_policy, Mapping):
+        raise ValueError(f"policy_kwargs must be a mapping of names to values, got {of_policy!r}")
+    arguments["policy_kwargs"] = dict(of_policy)
+    if (name := of_policy.get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}
-        plain = str(name).removeprefix("nn.")
-        named("activation_fn", plain, known)
-        arguments["policy_kwargs"]["activation_fn"] = known[plain]
+        named("activation_fn", name, known)
+        arguments["policy_kwargs"]["activation_fn"] = known[name]
     try:
         return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
@@ -155,8 +152,7 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 class BetweenRollouts(BaseCallback):
     """Shows how far a training is, and every so many env steps saves a checkpoint and judges the
-    policy, 0 for never. Stable-Baselines3's own bar, updated at every step, took half of the time.
-    Draws from no generator that the training uses."""
+    policy, 0 for never. Draws no random number. SB3's own bar took half of the time."""
 
     def __init__(
         self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
@@ -232,13 +228,10 @@ def last_mean_return(model: Any) -> float | None:
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
-    """Write all that a training depends on between two rollouts, whole or not at all.
-
-    The file is a zip of the model as SB3 saves it, and of a pickle: the vector env with its running
-    episodes and the statistics of its normaliser, the random generators, the memory of a recurrent
-    policy and the replay buffer of an off-policy one. A training restored from it goes on as if it
-    had never stopped. It holds pickles: load your own only.
-    """
+    """Write all that a training depends on between two rollouts, whole or not at all: a zip of the
+    model as SB3 saves it, and of a pickle of the running episodes, the statistics of the
+    normaliser, the random generators, the memory of a recurrent policy and the replay buffer. A
+    training goes on from it as if it had never stopped. It holds pickles: load your own only."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())

@@ -61,12 +61,6 @@ def test_a_page_from_elsewhere_is_refused(server, origin):
     assert refused.value.response.status_code == 403
 
 
-def test_its_own_page_is_let_in(server):
-    port = server.get_port()
-    with view_client.opened(port, origin=f"http://127.0.0.1:{port}") as line:
-        assert len(line.recv(timeout=5)) > 16
-
-
 def test_names_of_the_machine_can_be_given():
     names = {"localhost", "lab.example.com"}
     for host in ("127.0.0.1:8080", "192.168.1.7:8080", "[::1]:8080", "localhost"):
@@ -81,7 +75,7 @@ def test_names_of_the_machine_can_be_given():
 def test_a_bad_address_is_refused_before_anything_is_opened():
     with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
         open_server("127.0.0.1", 70000)
-    with pytest.raises(ValueError, match="host must be an address of this machine, got '192"):
+    with pytest.raises(ValueError, match="host must be this machine's address, got '192"):
         open_server("192.0.2.1", 0)
 
 
