@@ -8,7 +8,7 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 
@@ -32,7 +32,7 @@ class AttitudeSlewEnv(AttitudeEnv):
     task = Task(
         body=_SIX.own_body,
         torque=_SIX.torque_limit(),
-        start=Turned(target_angle=math.pi),
+        start=TurnedAway(target_angle=math.pi),
         goal=Target(),
         dt=_SIX.dt,
         substeps_of_others=2,
@@ -102,7 +102,7 @@ class KeepOutSlewEnv(AttitudeEnv):
 
     task = replace(
         AttitudeSlewEnv.task,
-        start=Turned(least_angle=1.0, target_angle=math.pi),
+        start=TurnedAway(least_angle=1.0, target_angle=math.pi),
         difficulty={
             "easy": _keeping_out(0.3, ends=False),
             "medium": _keeping_out(0.3),
@@ -127,7 +127,7 @@ class AttitudeTrackingEnv(AttitudeEnv):
 
     task = replace(
         AttitudeSlewEnv.task,
-        start=Turned(angle=0.5, rate=0.03, target_angle=math.pi),
+        start=TurnedAway(angle=0.5, rate=0.03, target_angle=math.pi),
         reference=_ROAMING,
         more=TargetRate(_BY_TORQUE, _ROAMING(_SIX.dt).largest_rate() / _BY_TORQUE),
         settled_steps=40,
@@ -155,7 +155,7 @@ class DetumbleEnv(AttitudeEnv):
 
     task = replace(
         ReactionWheelSlewEnv.task,
-        start=Turned(least_rate=0.03, rate=0.1),
+        start=TurnedAway(least_rate=0.03, rate=0.1),
         goal=Rest(),
         rate_limit=0.3,
         difficulty={

@@ -3,12 +3,12 @@
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside
+from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, nadir
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.envs.tasks.cubesat import LARGE
@@ -36,7 +36,7 @@ class InertialPointingEnv(AttitudeEnv):
         torque=0.02,
         actuator=_THREE.wheels,
         integrator="quat_em:4",
-        start=Turned(target_angle=math.pi),
+        start=TurnedAway(target_angle=math.pi),
         goal=Target(),
         dt=_THREE.dt,
         substeps=6,
@@ -67,16 +67,16 @@ class MomentumDumpingEnv(AttitudeEnv):
 
     task = replace(
         InertialPointingEnv.task,
-        actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
-        start=Turned(angle=0.1, target_angle=math.pi),
+        actuator=Combined(replace(_SMOOTH, start=0.4), _THREE.coils),
+        start=TurnedAway(angle=0.1, target_angle=math.pi),
         dt=2.0,
         substeps=9,
         momentum=1e-3,
         settled_steps=30,
         difficulty={
-            "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
+            "easy": {"actuator": Combined(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
-                "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
+                "actuator": Combined(replace(_SMOOTH, start=0.6), _THREE.coils),
                 "randomization": _UNSURE,
             },
         },
@@ -105,7 +105,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
         body=_THREE.own_body,
         torque=0.02,
         actuator=_THREE.coils,
-        start=Turned(least_rate=0.03, rate=0.17),
+        start=TurnedAway(least_rate=0.03, rate=0.17),
         goal=Rest(),
         dt=1.0,
         substeps=2,
@@ -147,7 +147,7 @@ class MagneticPointingEnv(AttitudeEnv):
 
     task = replace(
         MagneticDetumbleEnv.task,
-        start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
+        start=TurnedAway(angle=0.5, rate=0.002, target_angle=math.pi),
         goal=Target(),
         reference=nadir,
         more=TargetRate(0.1, 0.02),

@@ -10,7 +10,7 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
 from rbgym.envs.parts.rewards import Closeness, Weighted
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -61,7 +61,7 @@ class AttitudeReachEnv(AttitudeEnv):
     task = Task(
         body=SATELLITES["cubesat-6u"]().own_body,
         torque=0.02,
-        start=Turned(angle=1.0, target_angle=1.0),
+        start=TurnedAway(angle=1.0, target_angle=1.0),
         goal=Target(),
         dt=0.1,
         substeps_of_others=2,

@@ -3,13 +3,13 @@
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside
+from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
 from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.sensors import Ephemeris, Instruments
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.envs.tasks.innocube import MagneticDetumbleEnv, MomentumDumpingEnv
@@ -64,7 +64,7 @@ class SunAcquisitionEnv(AttitudeEnv):
         torque=0.02,
         actuator=replace(_THREE.wheels, coulomb=0.0),
         integrator="quat_em:4",
-        start=Turned(rate=math.radians(5.0)),
+        start=TurnedAway(rate=math.radians(5.0)),
         goal=TowardsSun(),
         orbit={"altitude": 520e3, "inclination": math.radians(97.5)},
         form=Hidden(),
@@ -132,8 +132,10 @@ class DetumbleToPointEnv(AttitudeEnv):
 
     task = replace(
         MomentumDumpingEnv.task,
-        actuator=Beside(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
-        start=Turned(angle=math.pi, least_rate=0.2 * _TIPPED, rate=_TIPPED, target_angle=math.pi),
+        actuator=Combined(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
+        start=TurnedAway(
+            angle=math.pi, least_rate=0.2 * _TIPPED, rate=_TIPPED, target_angle=math.pi
+        ),
         sensor=_DRIFTING,
         form=Hidden(),
         more=TargetQuaternion(),

@@ -295,7 +295,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
     ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
     (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
-    (SLEW, {"randomization": {"friction": 0.1}}, "without wheels that have any"),
+    (SLEW, {"randomization": {"friction": 0.1}}, "without wheels with friction"),
     (SLEW, {"randomization": {"gravity": 0.1}}, "a body without weight"),
     (SLEW, {"randomization": {"noise": 0.1}}, "without a noisy sensor"),
     ("RigidTop-v0", {"randomization": {"axes": 0.1}}, "where there is a potential"),
