@@ -140,10 +140,9 @@ def linearize(
 class Differentiation:
     """Differentiates a step from the current state of an env, without stepping it.
 
-    names: the coordinates, see `Linear`, then the memory of reward and sensor. rows: the rows of
-    the coordinates that follow attitude and rates. Random numbers, as noise, count as constants.
-    Raises ValueError for a part without a derivative: hooks that are callables, pulses,
-    observations of goals.
+    names: the coordinates, see `Linear`, then the memory of reward and sensor. rows: those of the
+    coordinates after attitude and rates. Random numbers, as noise, count as constants. Raises
+    ValueError for a part without a derivative: callable hooks, pulses, observations of goals.
     """
 
     def __init__(self, env: Any) -> None:

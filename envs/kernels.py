@@ -63,8 +63,7 @@ class Outputs(NamedTuple):
 
 @inlined
 def judge_lane(rows, buffer, i, limit):
-    """Write observation, reward, flags and clocks of one lane; at a start all but the observation
-    are zero."""
+    """Write a lane's observation, reward, flags and clocks; the last three are zero at a start."""
     physics, parts, k = rows.physics, rows.parts, i + rows.first_row() * LANES
     begins = buffer[k + at.BEGINNING * LANES] > 0.0
     elapsed = 0.0 if begins else buffer[k + at.ELAPSED * LANES] + 1.0
@@ -97,8 +96,7 @@ def judge_lane(rows, buffer, i, limit):
 
 @kernel_part
 def _judge_lanes(rows, buffer, start, limit, lanes):
-    """Judge all lanes of a block. lanes: their number, an argument so that Numba does not unroll
-    the loop."""
+    """Judge all lanes of a block. lanes: LANES, an argument so that Numba keeps the loop."""
     for lane in range(lanes):
         judge_lane(rows, buffer, start + index(lane), limit)
 
@@ -292,8 +290,7 @@ def _prepare_lane(rows, buffer, i):
 
 @inlined
 def _draw_lane(rows, buffer, i, block):
-    """Draw the start from three blocks of random numbers; mark it to be drawn again if it would
-    end the episode."""
+    """Draw a start from three blocks of random numbers, if the lane has none that is valid yet."""
     seed, episode = _key(rows, buffer, i)
     a = numbers(seed, episode, block)
     b, c = numbers(seed, episode, block + _1), numbers(seed, episode, block + _2)

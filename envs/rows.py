@@ -73,8 +73,7 @@ def checked_part(argument: str, value: Any, kind: type) -> Any:
 
 
 class Parts(NamedTuple):
-    """The parts of a task for the kernels, each from the module of rbgym.envs.parts that defines
-    it."""
+    """The parts of a task, as the kernels use them; modules of rbgym.envs.parts define them."""
 
     observation: Any
     sensor: Any

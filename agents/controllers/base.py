@@ -1,5 +1,4 @@
-"""Base of classical controllers: the env as a plant, the interface of learned policies, and torque
-limits."""
+"""Base of classical controllers: an env as a plant, the interface of policies, torque limits."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -30,8 +29,7 @@ _CHANGES = (  # wrappers that may change what a law reads or commands
 
 
 class Plant:
-    """An env, single or vector, as the plant of a controller. ValueError for an env that is not
-    rbgym's.
+    """An env, single or vector, as the plant of a controller; ValueError unless it is rbgym's.
 
     given: constructor arguments of controllers that the env determines, by name. columns: of an
     observation as laws read it, by name; commands: of an action. strength: factor of all torques.
@@ -254,8 +252,7 @@ class Controller:
 
         state: the memory that the last call returned, None at first; most controllers have none.
         episode_start: (n,), whether an episode begins, which clears the memory. deterministic:
-        ignored, as controllers do not explore. Raises ValueError for an observation of a wrong
-        shape.
+        ignored, as there is no noise. Raises ValueError for an observation of a wrong shape.
         """
         if isinstance(observation, dict):
             observation = relative(observation)

@@ -124,8 +124,8 @@ class UprightLQR(UprightLaw):
 
     With e the axis, o the upward vertical in body axes and p = (angle / sin angle) o x e the tilt,
     a small motion obeys p' = omega - (omega . e) e, J omega' = mgl p + u. u = -K (p, omega) with K
-    as for `AttitudeLQR`. Across the axis a torque beyond the limits keeps its direction; along the
-    axis it is cut.
+    as for `AttitudeLQR`. Torque beyond the limits keeps its direction across the axis, and is cut
+    along it.
 
     tolerances: angle [rad], rates across and along the axis [rad/s].
 

@@ -25,7 +25,7 @@ _TINY = 1e-12  # a command this near to its limit is at the limit
 _NEWTON = 20  # steps of `box_minimum`: three unknowns take 6 at most, four 8
 
 
-class PlannedMotion(NamedTuple):
+class SlewPlan(NamedTuple):
     """The states of n bodies at the steps of a plan, the commands between them, and the cost.
 
     quaternion: (steps + 1, n, 4), relative to the target. angular_velocity: (steps + 1, n, 3)
@@ -56,9 +56,8 @@ def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDA
     """x (n, m) that minimises x' H x / 2 + g' x within low <= x <= high; and where it is free.
 
     H: (n, m, m), positive definite. g, low, high: (n, m), low <= 0 <= high. Each step is Newton's
-    in the variables not held at a limit: either cut at the limits or, if that is no better, along
-    its direction to the minimum or the first limit, which always lowers the value. The last step is
-    exact.
+    in the variables not held at a limit: cut at the limits or, if that is no better, straight to
+    the minimum or the first limit, which always lowers the value. The last step is exact.
 
     Source: Bertsekas (1982), Projected Newton methods for optimization problems with simple
     constraints, SIAM J. Control and Optimization 20(2).
@@ -129,8 +128,7 @@ class Planner(BodyLaw):
     The cheapest replaces the plan if it costs less, so the cost never rises.
 
     The tolerance of the rate is at least sqrt(a angle / 2), a the smallest of the largest angular
-    accelerations about the body axes: with it the regulator at the target is critically damped,
-    with less it would creep.
+    accelerations about the body axes: it damps the regulator critically; with less it would creep.
 
     The first plan is that of the linear law with its commands cut. mixing: (3, m) torques of full
     commands, body axes [N m], so that the limits of wheels are those of each wheel. A plan ignores
@@ -211,18 +209,16 @@ class Planner(BodyLaw):
         P = solve_discrete_are(A, B, weight, np.eye(m))
         return P, np.linalg.solve(np.eye(m) + B.T @ P @ B, B.T @ P @ A)
 
-    def plan(self, q: Array, omega: Array, sweeps: int) -> PlannedMotion:
+    def plan(self, q: Array, omega: Array, sweeps: int) -> SlewPlan:
         """The plan from attitudes q (n, 4), relative to the target, and rates omega (n, 3)."""
-        motion = self.simulate(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
+        motion = self.fly(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
         for _ in range(sweeps):
             before, motion = motion, self.sweep(motion)
             if motion is before:
                 break
         return motion
 
-    def simulate(
-        self, q: Array, omega: Array, law: Callable[[int, Array, Array], Array]
-    ) -> PlannedMotion:
+    def fly(self, q: Array, omega: Array, law: Callable[[int, Array, Array], Array]) -> SlewPlan:
         """The motion from q and omega under the commands law(step, q, omega) (n, m), cut at +-1."""
         batch, h = self._batch(len(q)), self.dt / self.substeps
         batch.set_state(q, omega)
@@ -238,9 +234,9 @@ class Planner(BodyLaw):
         costs = np.log1p(_quadratic(self.weights, _error(qs, omegas)))
         costs[:-1] += np.sum(v * v, axis=-1)
         # The bits of numpy's sum depend on the number of lanes; those of cumsum do not.
-        return PlannedMotion(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
+        return SlewPlan(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
 
-    def sweep(self, motion: PlannedMotion) -> PlannedMotion:
+    def sweep(self, motion: SlewPlan) -> SlewPlan:
         """A cheaper motion in every lane where it finds one; the same object if it finds none."""
         k, K = self.backward(motion)
         n, parts = len(motion.cost), len(_PARTS)
@@ -252,7 +248,7 @@ class Planner(BodyLaw):
             return np.asarray((v + _times(K[t][:, None], dx)).reshape(n * parts, -1))
 
         q, omega = motion.quaternion[0], motion.angular_velocity[0]
-        tried = self.simulate(np.repeat(q, parts, axis=0), np.repeat(omega, parts, axis=0), law)
+        tried = self.fly(np.repeat(q, parts, axis=0), np.repeat(omega, parts, axis=0), law)
         best = parts * np.arange(n) + np.argmin(tried.cost.reshape(n, parts), axis=1)
         better = tried.cost[best] < (1.0 - _SAVED) * motion.cost
         if not better.any():
@@ -261,9 +257,9 @@ class Planner(BodyLaw):
             np.where(better[:, None], new[:, best], old)
             for new, old in zip(tried[:3], motion[:3], strict=True)
         )
-        return PlannedMotion(qs, omegas, v, np.where(better, tried.cost[best], motion.cost))
+        return SlewPlan(qs, omegas, v, np.where(better, tried.cost[best], motion.cost))
 
-    def backward(self, motion: PlannedMotion) -> tuple[Array, Array]:
+    def backward(self, motion: SlewPlan) -> tuple[Array, Array]:
         """Changes k (steps, n, m) of the commands, and gains K (steps, n, m, 6)."""
         A, B = self.linearised(motion)
         slopes, curvatures = self.expansion(motion)
@@ -281,7 +277,7 @@ class Planner(BodyLaw):
             V_xx = 0.5 * (V_xx + _transposed(V_xx))
         return k, K
 
-    def linearised(self, motion: PlannedMotion) -> tuple[Array, Array]:
+    def linearised(self, motion: SlewPlan) -> tuple[Array, Array]:
         """A (steps, n, 6, 6) and B (steps, n, 6, m) of the steps of a motion."""
         shape = motion.commands.shape[:2]
         batch = self._batch(shape[0] * shape[1])
@@ -292,7 +288,7 @@ class Planner(BodyLaw):
         of: Any = batch.jacobian(self.dt / self.substeps, self.substeps * self.held)
         return of.state.reshape(*shape, 6, 6), (of.torque @ self.mix).reshape(*shape, 6, -1)
 
-    def expansion(self, motion: PlannedMotion) -> tuple[Array, Array]:
+    def expansion(self, motion: SlewPlan) -> tuple[Array, Array]:
         """Slopes (steps + 1, n, 6) and curvatures (steps + 1, n, 6, 6) of the cost, along dx."""
         x = _error(motion.quaternion, motion.angular_velocity)
         p = x[..., :3]
@@ -339,7 +335,7 @@ class ModelPredictive(Planner):
         v[:-1] += (v[1:] - v[:-1]) / self.held
         if begins.any():
             v[:, begins] = self.plan(q[begins], omega[begins], self.first).commands
-        motion = self.simulate(q, omega, lambda t, *_: v[t])
+        motion = self.fly(q, omega, lambda t, *_: v[t])
         for _ in range(self.sweeps):
             motion = self.sweep(motion)
         return _times(self.mix, motion.commands[0]), motion.commands

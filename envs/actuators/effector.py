@@ -111,8 +111,7 @@ class Effector(Element):
         return None
 
     def fitted(self, satellite: Any) -> "Effector | None":
-        """This effector with the numbers of a `rbgym.envs.satellites.Satellite`; None if the
-        satellite has none."""
+        """This effector with a `rbgym.envs.satellites.Satellite`'s numbers; None if it has none."""
         return None
 
     @property

@@ -134,8 +134,7 @@ class Lag(Element):
 
 
 class Lagging(LineStage):
-    """A first-order lag. decay: the fraction of a difference left after a step; mean: the mean
-    fraction during the step."""
+    """First-order lag: the fraction of a difference left after a step, and on average in it."""
 
     decay: float
     mean: float

@@ -33,14 +33,13 @@ class Limited(Constraints, More):
     """Charges a cost of 1 for each constraint that state or command violate at the end of a step.
 
     cones: of each its boresight, body axes; the direction that the boresight must avoid, world
-    axes, or _BETWEEN for a direction half-way along the straight rotation from start to target; and
-    the cosine of its half angle. The last entry is a placeholder, since compiled code cannot hold
-    an empty tuple. rate: largest |omega| [rad/s]; command: smallest command size that costs;
-    momentum: smallest wheel momentum that costs [kg m^2/s]. ends: whether a violation ends the
-    episode. The observation shows the directions in the measured body axes.
+    axes, or _BETWEEN, half-way along the straight rotation from start to target; and the cosine of
+    its half angle. The last is a placeholder, since compiled code cannot hold an empty tuple. rate:
+    largest |omega| [rad/s]; command: smallest command size that costs; momentum: smallest wheel
+    momentum that costs [kg m^2/s]. ends: whether a violation ends the episode. The observation
+    shows the directions in the measured body axes.
 
-    Rows: the total cost; a cost for each cone and for each of `_LIMITS`; the directions, world
-    axes.
+    Rows: the total cost; a cost for each cone and each of `_LIMITS`; the directions, world axes.
     """
 
     cones: tuple[tuple[Vector, Vector, float], ...]

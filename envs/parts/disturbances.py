@@ -8,11 +8,10 @@ A torque is held for a control period. On an orbit it is evaluated at the start 
 
 on each surface of area A, normal n and centre of pressure r from the centre of mass. v: velocity
 relative to the air, which has the density rho and turns with the Earth; s: unit vector to the Sun;
-P: the pressure of light at the Earth's mean distance, zero in its shadow. A surface without a
-normal is a sphere of cross-section A, with (1 + 4 c_d / 9) s in the last bracket. Surfaces do not
-shade each other. Density: exponential between the heights of the table, from the U.S. Standard
-Atmosphere 1976 and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications,
-table 8-4.
+P: pressure of light at the Earth's mean distance, zero in shadow. A surface without a normal is a
+sphere of cross-section A, with (1 + 4 c_d / 9) s in the last bracket. Surfaces do not shade each
+other. Density: exponential between the heights of the table, from the U.S. Standard Atmosphere 1976
+and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications, table 8-4.
 Forces: Wertz (1978), Spacecraft Attitude Determination and Control, section 17.2.
 """
 

@@ -52,8 +52,7 @@ class Settled(Success):
 
 
 class Docked(Success):
-    """`Settled`, with the centre of mass within `distance` [m] of the dock and slower than `speed`
-    [m/s]."""
+    """`Settled`, and the centre of mass within `distance` [m] of the dock, below `speed` [m/s]."""
 
     settled: Any
     distance: float
@@ -66,7 +65,7 @@ class Docked(Success):
 
 
 class Unloaded(Success):
-    """`Settled`, with the rotors' angular momentum below `momentum` [kg m^2/s]."""
+    """`Settled`, and the rotors' angular momentum below `momentum` [kg m^2/s]."""
 
     settled: Any
     momentum: float
@@ -98,8 +97,7 @@ class Never(Ending):
 
 
 class Limits(Ending):
-    """Ends an episode if |omega| exceeds `rate` [rad/s], or if the cosine of the tilt falls below
-    `cos_tilt`."""
+    """Ends an episode with |omega| above rate [rad/s], or the cosine of the tilt below cos_tilt."""
 
     rate: float
     cos_tilt: float = -2.0
@@ -210,8 +208,7 @@ class Constraints(Part):
         return []
 
     def obstructs(self, rows, buffer, i, q):
-        """Place the cones for an episode that starts at q; returns whether the start or the target
-        lies inside one."""
+        """Place the cones for a start at q; returns whether start or target lies inside one."""
         return False
 
     def margin(self, rows, buffer, i, q, omega):

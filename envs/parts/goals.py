@@ -66,9 +66,8 @@ def angle_of(square):
 class Goal(Part):
     """What a body has to reach.
 
-    has_target: whether there is a target attitude. attitude_shown: the frames of the attitude in
-    the observation. angle_off: what the attitude error is, in words for the task's page, or "" if
-    any attitude will do.
+    has_target: whether there is a target attitude. attitude_shown: frames of the attitude in the
+    observation. angle_off: the attitude error in words, for the task's page; "" for any attitude.
     """
 
     attitude_shown = "body to world"

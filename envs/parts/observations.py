@@ -49,8 +49,7 @@ class Form(Columns):
 
     @required
     def write(self, buffer, k, q, relative):
-        """Write the attitude from k on. q: body to world; relative: body to target, or q if there
-        is no target."""
+        """Write the attitude from k on. q: body to world; relative: to the target, if any, or q."""
 
 
 class Quaternion(Form):
@@ -89,7 +88,7 @@ class RotationMatrix(Form):
     width = constant(9)
 
     def write(self, buffer, k, q, relative):
-        x, y, z = _columns(relative)
+        x, y, z = _matrix_columns(relative)
         for row in range(3):
             put_within(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
 
@@ -101,7 +100,7 @@ class Rotation6D(Form):
     width = constant(6)
 
     def write(self, buffer, k, q, relative):
-        x, y, _ = _columns(relative)
+        x, y, _ = _matrix_columns(relative)
         put_within(buffer, k, x, 1.0)
         put_within(buffer, k + 3 * LANES, y, 1.0)
 
@@ -267,8 +266,7 @@ class WantedSpin(More):
 
 
 class Observation(Part):
-    """form: form of the attitude. scale, most: rates are shown as rates / scale, cut at +-most.
-    more, also: extra columns."""
+    """form: of the attitude; it shows rates / scale, cut at +-most; more, also: extra columns."""
 
     form: Any
     scale: float
@@ -322,8 +320,7 @@ def put_within(buffer, k, values, bound):
 
 
 @inlined
-def _columns(q):
-    """Columns of the rotation matrix."""
+def _matrix_columns(q):
     w, x, y, z = q
     return (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),

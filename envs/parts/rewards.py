@@ -22,9 +22,8 @@ _NEAR = 0.4  # margin below which the margin term counts
 
 
 class Outcome(NamedTuple):
-    """The outcome of a step or of a start. gap: distance to the goal. inside: whether in the
-    success region. over: whether the state ends the episode. begins: whether it is a start. slack:
-    margin to an end, see `Ending.margin`."""
+    """The outcome of a step or start. inside: the success region; over: whether the state ends the
+    episode; begins: whether it is a start; slack: margin to an end, see `Ending.margin`."""
 
     gap: Gap
     inside: bool

@@ -36,8 +36,7 @@ class Start(Part):
     def resolve(
         self, initial: Mapping[str, float] | None, limits: Any, goal: Any, ranges: Ranges
     ) -> Self:
-        """The start with the fields of `initial` replaced; limits: `endings.Limits`; ranges: the
-        task's, which come before the start's own."""
+        """The start with `initial` applied; limits: `endings.Limits`; ranges: the task's own."""
         fields = tuple(self._asdict())
         allowed = dict.fromkeys(fields, (0.0, limits.rate))
         allowed |= {**self.ranges(limits.rate), **ranges}

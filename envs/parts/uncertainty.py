@@ -68,8 +68,7 @@ class Sensor(Part):
         return self
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
-        """The sensor for this control period [s] and rate limit [rad/s]; ValueError if a number
-        of it is too large for them."""
+        """The sensor for a control period [s] and rate limit [rad/s]; ValueError if too coarse."""
         return self
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
@@ -219,8 +218,8 @@ class Spread(Randomization):
 
 
 def _distribution(name: str, value: Any, most: float) -> Any:
-    """The distribution of a factor, or of an angle [rad] for `_ANGLES`, from a number up to `most`
-    or a dict; for "failure" the probability itself."""
+    """The distribution of a factor, or of an angle [rad], from a number up to `most` or a dict; for
+    "failure" the probability itself."""
     label, angle = f"randomization[{name!r}]", name in _ANGLES
     if name == "failure" or not isinstance(value, Mapping):
         number = in_range(label, value, 0.0, most)

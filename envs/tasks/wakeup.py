@@ -29,7 +29,7 @@ _DRIFTING = Instruments(
     angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
     field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * _THREE.coils.field),
 )  # fmt: skip
-_TIPPED = math.radians(5.0)  # rad/s
+_RATE = math.radians(5.0)  # largest rate after separation [rad/s]
 # Disturbances of a 3U: air and light on its long sides, and its residual dipole.
 _PANELS = {
     "surfaces": [
@@ -133,9 +133,7 @@ class DetumbleToPointEnv(AttitudeEnv):
     task = replace(
         MomentumDumpingEnv.task,
         actuator=Combined(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
-        start=TurnedAway(
-            angle=math.pi, least_rate=0.2 * _TIPPED, rate=_TIPPED, target_angle=math.pi
-        ),
+        start=TurnedAway(angle=math.pi, least_rate=0.2 * _RATE, rate=_RATE, target_angle=math.pi),
         sensor=_DRIFTING,
         form=Hidden(),
         more=TargetQuaternion(),
@@ -147,17 +145,17 @@ class DetumbleToPointEnv(AttitudeEnv):
         settled_steps=60,
         rate_limit=0.5,  # about the slim axis the momentum of a tumble gives 2.5 times the rate
         difficulty={
-            "easy": {"initial": {"least_rate": 0.0, "rate": 0.1 * _TIPPED}},
+            "easy": {"initial": {"least_rate": 0.0, "rate": 0.1 * _RATE}},
             "medium": {"disturbance": _PUSHED},
             "hard": {
                 "disturbance": _PUSHED,
-                "initial": {"least_rate": _TIPPED, "rate": 2.0 * _TIPPED},
+                "initial": {"least_rate": _RATE, "rate": 2.0 * _RATE},
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
             },
         },
         categories={
-            "slow": {"least_rate": 0.2 * _TIPPED, "rate": 0.5 * _TIPPED},
-            "fast": {"least_rate": 0.8 * _TIPPED, "rate": _TIPPED},
+            "slow": {"least_rate": 0.2 * _RATE, "rate": 0.5 * _RATE},
+            "fast": {"least_rate": 0.8 * _RATE, "rate": _RATE},
             "any": {},
         },
     )

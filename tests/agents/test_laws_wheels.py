@@ -63,9 +63,8 @@ def test_no_allocation_has_a_smaller_largest_torque_nor_gives_more_in_a_directio
         assert np.abs(wheels.envelope @ e).max() == pytest.approx(least, rel=1e-9)
         # Just as much as there is, whatever the wheels' momenta ask for; twice that is shortened.
         for size in (1.0, 2.0):
-            c = law.allocate(
-                (size * wheels.torque / least * e)[None], np.full((1, A.shape[1]), 0.3)
-            )
+            u = size * wheels.torque / least * e
+            c = law.allocate(u[None], np.full((1, A.shape[1]), 0.3))
             assert np.abs(c).max() <= 1 + 1e-9
             np.testing.assert_allclose(A @ c[0], e / least, atol=1e-9)
 
