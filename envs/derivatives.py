@@ -152,11 +152,11 @@ class Differentiation:
             raise ValueError("env must show one array to have a derivative, not a dict of goals")
         names, more = _more(self.episodes)
         rows = self.episodes.rows
-        for first, kept in (
-            (rows.reward_row(), parts.reward.kept(batch.physics)),
-            (rows.sensor_row(), parts.sensor.kept(batch.physics)),
+        for first, entries in (
+            (rows.reward_row(), parts.reward.memory_entries(batch.physics)),
+            (rows.sensor_row(), parts.sensor.memory_entries(batch.physics)),
         ):
-            for name, numbers in kept.items():
+            for name, numbers in entries.items():
                 names += _numbered(name, len(numbers))
                 more = np.append(more, [first + n for n in numbers])
         self.names, self.rows = names, more

@@ -132,7 +132,7 @@ class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
     resets_itself: whether a step after the end of an episode begins the seed's next episode.
-    commands: (size, channels), of the last step. started: whether episodes have begun.
+    commands: (size, channels), of the last step. started: whether there are episodes.
     ready: whether a step is allowed. It is False during a step or reset, so after one that was
     interrupted, or whose hook raised, a reset has to follow. entries: of `info`.
     """

@@ -324,7 +324,7 @@ def _begin_lane(rows, buffer, i):
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(physics, buffer, i)
     a, b = numbers(seed, episode, np.uint64(7)), numbers(seed, episode, np.uint64(8))
-    parts.reference.set_out(rows, buffer, i, a, b)
+    parts.reference.draw_motion(rows, buffer, i, a, b)
     parts.sensor.calibrate(rows, buffer, i)
     for row in range(actuator.channels()):
         buffer[i + (actuator.command_row(physics) + row) * LANES] = 0.0

@@ -77,34 +77,34 @@ class Uniform(Record):
     center: float
     spread: float
 
-    def drawn(self, u):
+    def quantile(self, u):
         """The quantile u of the distribution, u in [0, 1)."""
         return self.center + self.spread * (2.0 * u - 1.0)
 
     @property
     def highest(self) -> float:
         """The largest number that it draws."""
-        return float(self.drawn(1.0))
+        return float(self.quantile(1.0))
 
 
 class Above(Uniform):
     """Uniform from center to center + spread."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         return self.center + self.spread * u
 
 
 class LogUniform(Uniform):
     """Its logarithm is uniform in center +- spread."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         return math.exp(self.center + self.spread * (2.0 * u - 1.0))
 
 
 class Normal(Uniform):
     """Normal with standard deviation spread, truncated at three standard deviations."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         p, x = _CUT + (1.0 - 2.0 * _CUT) * u, 0.0
         for _ in range(12):  # Newton's method; started at zero it cannot overshoot
             above = 0.5 * math.erfc(-math.sqrt(0.5) * x) - p

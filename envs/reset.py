@@ -103,7 +103,7 @@ def place(
         return per_lane(label, state[name], shape, lanes, episodes.size).reshape(n, width)
 
     q, omega = checked("quaternion", 4), checked("angular_velocity", 3)
-    state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
+    state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.complete_state(state)}
     target = checked("target_quaternion", 4)
     length = np.linalg.norm(target, axis=1, keepdims=True)
     if not np.all(np.abs(length - 1) < 1e-6):

@@ -99,7 +99,7 @@ class Satellite:
         body: RigidBody = self.body
         return body
 
-    def taken_up(self) -> float:
+    def absorbed_rate(self) -> float:
         """The rate [rad/s] that its wheels can absorb about every body axis."""
         momentum = self.wheels.momentum * self.wheels.shares
         return float(1.0 / (np.abs(self.body.inertia) / momentum[:, None]).max())
@@ -138,7 +138,7 @@ class Satellite:
         if wheels is not None and isinstance(task.goal, Rest):
             # A tumble scales with the momentum that the wheels can absorb.
             of_task = Satellite(task.body(), wheels=wheels)
-            limit = task.rate_limit * self.taken_up() / of_task.taken_up()
+            limit = task.rate_limit * self.absorbed_rate() / of_task.absorbed_rate()
         if not 1e-100 < limit < 1e100:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
@@ -160,10 +160,10 @@ class Satellite:
         suited = replace(
             task,
             rate_limit=limit,
-            start=task.start._replace(**_slowed(task.start._asdict(), k)),
-            categories={name: _slowed(one, k) for name, one in task.categories.items()},
+            start=task.start._replace(**_scale_rates(task.start._asdict(), k)),
+            categories={name: _scale_rates(one, k) for name, one in task.categories.items()},
             difficulty={
-                name: _suited(preset, k, wheels, actuator.rotors)
+                name: _scale_preset(preset, k, wheels, actuator.rotors)
                 for name, preset in task.difficulty.items()
             },
             **changes,
@@ -173,15 +173,15 @@ class Satellite:
         return suited, {**arguments, **seen}, success
 
 
-def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
+def _scale_rates(given: Mapping[str, float], k: float) -> dict[str, float]:
     """Ranges of a start with its rates times k."""
     return {name: k * value if name in RATES else value for name, value in given.items()}
 
 
-def _suited(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[str, Any]:
+def _scale_preset(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[str, Any]:
     """A preset of difficulty with its rates times k. Of its actuator only the start of the wheels
     is taken over, if it differs from the task's."""
-    found = {key: _slowed(value, k) if key == "initial" else value
+    found = {key: _scale_rates(value, k) if key == "initial" else value
              for key, value in preset.items() if key != "actuator"}  # fmt: skip
     turning = getattr(preset.get("actuator"), "rotors", None)
     if turning is not None and wheels is not None and turning.start != wheels.start:

@@ -99,9 +99,9 @@ class Task:
             suited = ("rate_limit",), ("torque_limit",), ("initial",), ("success",)
             layers.note(SATELLITE, suited)
         if wanted.rate_limit is not None:
-            task = task.limited(positive("rate_limit", wanted.rate_limit))
+            task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))
         if wanted.reference is not None:
-            task = task.following(wanted.reference)
+            task = task.with_reference(wanted.reference)
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
@@ -115,9 +115,9 @@ class Task:
         made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
-        return task.succeeding(region, made.dt) if region else task, made, layers
+        return task.with_success(region, made.dt) if region else task, made, layers
 
-    def limited(self, rate: float) -> "Task":
+    def with_rate_limit(self, rate: float) -> "Task":
         """The task with another rate limit [rad/s]."""
         starts = (self.start._asdict(), *self.categories.values())
         rates = [abs(one[name]) for one in starts for name in satellites.RATES if name in one]
@@ -127,9 +127,9 @@ class Task:
                 f"rate_limit must be at least {begins:g} rad/s, with which episodes of this task "
                 f"or of its test set begin, got {rate!r}"
             )
-        return replace(self, rate_limit=rate, more=self.more.limited(rate))
+        return replace(self, rate_limit=rate, more=self.more.with_rate_limit(rate))
 
-    def following(self, reference: Any) -> "Task":
+    def with_reference(self, reference: Any) -> "Task":
         """The task with another motion of its target, whose rates the observation shows."""
         named("reference", reference, ("nadir", "sun"))
         more, sun = self.more, reference == "sun"
@@ -149,7 +149,7 @@ class Task:
         angular = ("angle",) if getattr(self.goal, "angle_off", True) else ()
         return (*angular, "rate", "seconds")
 
-    def succeeding(self, region: Mapping[str, float], dt: float | None) -> "Task":
+    def with_success(self, region: Mapping[str, float], dt: float | None) -> "Task":
         """The task with another success region; dt: control period [s]."""
         most = {"angle": math.pi, "rate": self.rate_limit, "seconds": 2.0**53}
         given: dict[str, Any] = {name: number(value) for name, value in region.items()}
@@ -186,7 +186,7 @@ class Task:
     def dense(self) -> Shape:
         """The shape of the dense reward for the task's tolerances."""
         shape: Shape = checked_part("shape", self.shape, Shape)
-        return shape.within(self.angle, self.rate, self.momentum)
+        return shape.with_tolerances(self.angle, self.rate, self.momentum)
 
     def success(self) -> Success:
         """The success region."""

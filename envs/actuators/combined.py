@@ -52,7 +52,7 @@ class Combined(Effector):
         wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
         if not (isinstance(wheels, Wheels) and isinstance(other, Coils | Torques)):
             raise ValueError(
-                "actuator must combine wheels, and coils or torque, with the records of rbgym, "
+                "actuator must combine wheels with coils or torque, with records of rbgym, "
                 f"got {type(wheels).__name__} and {type(other).__name__}"
             )
         return WheelsAndOther(line, wheels, other)

@@ -53,18 +53,18 @@ class Differing(LineStage):
         failing = w[0] < self.failure
         which = math.floor(w[0] / self.failure * count) if failing else -1.0
         for n in range(count):
-            factor = 0.0 if which == n else self.scale.drawn(v[n])
+            factor = 0.0 if which == n else self.scale.quantile(v[n])
             settle(buffer, i + (row + _GAINS + n) * LANES, given, factor)
         z, around = 2.0 * w[1] - 1.0, math.tau * w[2]
         across = math.sqrt(max(1.0 - z * z, 0.0))
         axis = (across * math.cos(around), across * math.sin(around), z)
         more = 1024.0 * w[1]
-        factor = self.friction.drawn(more - math.floor(more))
+        factor = self.friction.quantile(more - math.floor(more))
         settle(buffer, i + (row + 4) * LANES, given, factor)
         # w[3] gives the delay by its leading digits, the angle by those that follow.
         fine = 1024.0 * w[3]
-        size = math.sin(0.5 * self.misalignment.drawn(fine - math.floor(fine)))
+        size = math.sin(0.5 * self.misalignment.quantile(fine - math.floor(fine)))
         settle_vector(buffer, i, row, given, scale(size, axis))
-        factor = self.delay.drawn(math.floor(fine) / 1023.0)
+        factor = self.delay.quantile(math.floor(fine) / 1023.0)
         factor = settle(buffer, i + (row + 3) * LANES, given, factor)
         physics.actuator.line.delay.set_delay(physics, buffer, i, factor)

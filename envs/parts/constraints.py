@@ -73,7 +73,7 @@ class Limited(Constraints, More):
 
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
-        target = rows.parts.reference.starting(rows, buffer, i, goal.target(rows, buffer, i))
+        target = rows.parts.reference.start_attitude(rows, buffer, i, goal.target(rows, buffer, i))
         middle = _half_way(target, q)
         for n in range(self.cone_count()):
             axis, wanted, cosine = self.cones[n]

@@ -108,7 +108,7 @@ class Goal(Part):
         """Its rows that belong to the state and that a reset can set, by name."""
         return {}
 
-    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+    def complete_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """The state given to a reset, with defaults for entries of the goal that it lacks."""
         return state
 
@@ -274,7 +274,7 @@ class Spin(Goal):
     def state_keys(self) -> dict[str, Key]:
         return {"target_spin": Key(0, 1, 0.0, -1e4, 1e4)}
 
-    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+    def complete_state(self, state: dict[str, Any]) -> dict[str, Any]:
         # By default the goal is the spin that the body has.
         omega = np.asarray(state["angular_velocity"], dtype=float)
         if omega.shape[-1:] != (3,) or not np.isfinite(omega).all():
@@ -304,11 +304,11 @@ class Reference(Part):
     is_on_orbit = constant(False, "Whether it needs an orbit.")
     faces_sun = constant(False, "Whether it needs a Sun.")
 
-    def starting(self, rows, buffer, i, q):
+    def start_attitude(self, rows, buffer, i, q):
         """The target's attitude at the start; q: the one that was drawn for it."""
         return q
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         """Draw the motion of the lane's target from eight uniform numbers; its attitude is set."""
         rows.parts.goal.put_target_rate(rows, buffer, i, (0.0, 0.0, 0.0))
 
@@ -327,10 +327,10 @@ class Nadir(Reference):
     moves = constant(True)
     is_on_orbit = constant(True)
 
-    def starting(self, rows, buffer, i, q):
+    def start_attitude(self, rows, buffer, i, q):
         return self.ahead(rows, buffer, i, 0.0)
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         """Draw nothing: the orbit determines the motion."""
 
     def follow(self, rows, buffer, i):
@@ -359,14 +359,14 @@ class Sunward(Reference):
     is_on_orbit = constant(True)
     faces_sun = constant(True)
 
-    def starting(self, rows, buffer, i, q):
+    def start_attitude(self, rows, buffer, i, q):
         x, y, z = rows.physics.potential.sunwards(rows.physics, buffer, i)
         size = 1.0 / math.sqrt(2.0 + 2.0 * z)  # z > -1: the Sun is never above the South Pole
         return size * (1.0 + z), -size * y, size * x, 0.0
 
     def follow(self, rows, buffer, i):
         goal = rows.parts.goal
-        goal.put_target(rows, buffer, i, self.starting(rows, buffer, i, _WORLD))
+        goal.put_target(rows, buffer, i, self.start_attitude(rows, buffer, i, _WORLD))
         goal.put_target_rate(rows, buffer, i, _NOWHERE)
 
 
@@ -415,7 +415,7 @@ class Wandering(Clocked):
     def rows_needed(self, physics):
         return 10
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         k, span = i + rows.reference_row() * LANES, self.fast - self.slow
         for n in range(3):
             buffer[k + (_FREQUENCY + n) * LANES] = self.slow + span * a[n]
@@ -457,7 +457,7 @@ class Tumbling(Clocked):
     def rows_needed(self, physics):
         return 7  # attitude and rates at the start
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         size = self.least + (self.rate - self.least) * a[2]
         put_vector(buffer, i, rows.reference_row() + 4, scale(size, on_sphere(a[0], a[1])))
         put_quaternion(buffer, i, rows.reference_row(), rows.parts.goal.target(rows, buffer, i))

@@ -152,7 +152,7 @@ class More(Columns):
     def write_more(self, rows, buffer, i, k, q, wanted):
         """Write the columns from k on; wanted: the target's angular velocity, body axes."""
 
-    def limited(self, rate: float) -> "More":
+    def with_rate_limit(self, rate: float) -> "More":
         """The same columns with rates scaled by another rate limit [rad/s]."""
         return self
 
@@ -177,7 +177,7 @@ class TargetRate(More):
     def columns(self) -> tuple[Column, ...]:
         return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
-    def limited(self, rate: float) -> "More":
+    def with_rate_limit(self, rate: float) -> "More":
         return TargetRate(rate, self.bound * self.scale / rate)
 
 
@@ -248,8 +248,8 @@ class Both(More):
     def columns(self) -> tuple[Column, ...]:
         return (*self.one.columns(), *self.other.columns())
 
-    def limited(self, rate: float) -> "More":
-        return Both(self.one.limited(rate), self.other.limited(rate))
+    def with_rate_limit(self, rate: float) -> "More":
+        return Both(self.one.with_rate_limit(rate), self.other.with_rate_limit(rate))
 
 
 class WantedSpin(More):

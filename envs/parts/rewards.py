@@ -47,7 +47,7 @@ class Reward(Part):
         is a single term, the reward."""
         return ("reward",)
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         """Rows of its memory on which the next reward depends smoothly, by name."""
         return {}
 
@@ -70,7 +70,7 @@ class Shape(Reward):
     def terms(self) -> tuple[str, ...]:
         return ("closeness",)
 
-    def within(self, angle: float, rate: float, momentum: float) -> "Shape":
+    def with_tolerances(self, angle: float, rate: float, momentum: float) -> "Shape":
         """The shape for these tolerances of success: angle [rad], rate [rad/s] and momentum of the
         rotors [kg m^2/s]."""
         return self
@@ -114,7 +114,7 @@ class Miss(Shape):
     everywhere: it falls linearly, then as the root of s. At the edge of success, s = 1, it is well
     below 1; half a turn away s is some hundreds. P is convex in s, so a faster slew earns no less:
     on the same path at twice the rates s is at most doubled for half of the time, then zero. The
-    tolerances are the task's, see `within`.
+    tolerances are the task's, see `with_tolerances`.
     """
 
     steepness: float = 0.3
@@ -129,7 +129,7 @@ class Miss(Shape):
         square += dot(h, h) / (self.momentum * self.momentum)
         return 1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0)
 
-    def within(self, angle, rate, momentum):
+    def with_tolerances(self, angle, rate, momentum):
         return self._replace(angle=angle, rate=rate, momentum=momentum)
 
 
@@ -157,7 +157,7 @@ class Weighted(Reward):
         used = [n for n, weight in enumerate(self.weights) if weight]
         return TERMS[: used[-1] + 1] if used else ()
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         found = {"closeness": range(9, 10)} if self.weights[7] else {}
         if self.weights[5]:
             found["last_command"] = range(10, 10 + physics.actuator.channels())

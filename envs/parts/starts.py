@@ -126,7 +126,7 @@ class TurnedAway(_Aimed):
 
     def draw(self, rows, buffer, i, a, b, c):
         target = turn(0.0, self.target_angle, a[0], a[1], a[2])
-        target = rows.parts.reference.starting(rows, buffer, i, target)
+        target = rows.parts.reference.start_attitude(rows, buffer, i, target)
         rows.parts.goal.put_target(rows, buffer, i, target)
         q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
         speed = self.least_rate + (self.rate - self.least_rate) * b[2]

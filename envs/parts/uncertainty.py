@@ -41,7 +41,7 @@ class Sensor(Part):
     def calibrate(self, rows, buffer, i):
         """Draw the errors that stay constant in an episode, as biases."""
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         """Rows of its memory on which the next measurement depends smoothly, by name."""
         return {}
 
@@ -189,23 +189,23 @@ class Spread(Randomization):
     def vary(self, rows, buffer, i, a, b):
         row, given = rows.randomization_row(), rows.is_given(buffer, i)
         k, (x, y, z) = i + (row + 3) * LANES, self.moments
-        mass = settle(buffer, k, given, self.mass.drawn(a[3]))
-        gravity = settle(buffer, k + LANES, given, self.gravity.drawn(b[1]))
-        torque = settle(buffer, k + 2 * LANES, given, self.full_torque.drawn(b[0]))
+        mass = settle(buffer, k, given, self.mass.quantile(a[3]))
+        gravity = settle(buffer, k + LANES, given, self.gravity.quantile(b[1]))
+        torque = settle(buffer, k + 2 * LANES, given, self.full_torque.quantile(b[0]))
         more = 1024.0 * b[1]  # the weight hardly depends on the later digits: use them again
-        settle(buffer, k + 6 * LANES, given, self.noise.drawn(more - math.floor(more)))
+        settle(buffer, k + 6 * LANES, given, self.noise.quantile(more - math.floor(more)))
         half = 0.5 * (x + y + z)
         # Second moments, at least zero. A moment of inertia is the sum of two of them.
-        p_x = self.inertia.drawn(a[0]) * max(half - x, 0.0)
-        p_y = self.inertia.drawn(a[1]) * max(half - y, 0.0)
-        p_z = self.inertia.drawn(a[2]) * max(half - z, 0.0)
+        p_x = self.inertia.quantile(a[0]) * max(half - x, 0.0)
+        p_y = self.inertia.quantile(a[1]) * max(half - y, 0.0)
+        p_z = self.inertia.quantile(a[2]) * max(half - z, 0.0)
         moments = (mass * (p_y + p_z), mass * (p_z + p_x), mass * (p_x + p_y))
         moments = settle_vector(buffer, i, row, given, moments)
         put_vector(buffer, i, J, moments)
         put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
         physics = rows.physics
         fine = 1024.0 * b[3]
-        size = math.sin(0.5 * self.tilt.drawn(fine - math.floor(fine)))
+        size = math.sin(0.5 * self.tilt.quantile(fine - math.floor(fine)))
         v = scale(size, on_sphere(b[2], b[3]))
         x, y, z = settle_vector(buffer, i, row + 6, given, v)
         if not physics.frame.is_principal():
