@@ -316,7 +316,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
     (SLEW, {"initial": []}, "initial must be a dict"),
     (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
-    ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
+    ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "where episodes end"),
     ("Detumble-v1", {"termination": {"rate_limit": 0.02}}, r"initial\['least_rate'\] must be"),
     ("Detumble-v1", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
     (SLEW, {"preview": 1.0}, "preview must be left out"),
