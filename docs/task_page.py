@@ -16,7 +16,7 @@ from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloade
 from rbgym.envs.parts.goals import Goal, Spin, Target
 from rbgym.envs.parts.observations import Hidden, More, TargetRate, rates_column
 from rbgym.envs.parts.rewards import Approach, Closeness, Miss, Shape
-from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, Turned
+from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, TurnedAway
 from rbgym.envs.task import Task
 
 _HEAD = "| index | what | bounds |\n|---|---|---|"
@@ -47,7 +47,7 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
     frame = "target" if goal.has_target() else "world"
     rates = rates_column("angular_velocity", task.rate_limit, (1.0, 1.0, 1.0))
     usual = task.difficulty.get("medium", {}).get("constraints")
-    limited = constraints.chosen(usual, goal, task.start, task.rate_limit, effector) or More()
+    limited = constraints.resolve(usual, goal, task.start, task.rate_limit, effector) or More()
     sensor, rows, first = task.sensor.suited(task.dt, task.rate_limit), [_HEAD], 0
     hidden = isinstance(task.form, Hidden)
     if not hidden:
@@ -222,7 +222,7 @@ def _(start: Tilted) -> str:
 
 
 @_start.register
-def _(start: Turned) -> str:
+def _(start: TurnedAway) -> str:
     aims = f"The target is turned away from the world by up to {start.target_angle:.4g} rad. "
     aims = f"{aims}The body is turned away from it" if start.target_angle else "Turned away"
     rates = f"turns at {_range(start.least_rate, start.rate)} rad/s" if start.rate else "is at rest"
@@ -235,7 +235,7 @@ def _(start: Turned) -> str:
 
 @_start.register
 def _(start: Adrift) -> str:
-    return _start.dispatch(Turned)(start) + (
+    return _start.dispatch(TurnedAway)(start) + (
         f"Its centre of mass is {_range(start.least_distance, start.distance)} m from the dock, "
         f"within {start.cone_angle:.4g} rad of the target's x axis, with a velocity of up to "
         f"{start.speed:.4g} m/s. "

@@ -1,5 +1,5 @@
-"""The arguments of an environment, and what every check of one uses: a ValueError names the
-argument and what is allowed."""
+"""The arguments of an environment, and the functions that check them: each raises a ValueError that
+names the argument and the values allowed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, hint, number
 
-if TYPE_CHECKING:  # they would import numba, and names are checked without
+if TYPE_CHECKING:  # importing them takes numba, which a check of names does not need
     from rbgym.body import RigidBody
     from rbgym.envs.orbit import Orbit
     from rbgym.envs.parts.uncertainty import Sensor
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What every environment of a task takes; see docs/tasks.md."""
+    """The arguments of every environment of a task; see docs/tasks.md."""
 
     difficulty: str = "medium"
     satellite: str | Mapping[str, Any] | Satellite | None = None
@@ -56,7 +56,7 @@ class Arguments:
 
     @classmethod
     def check_names(cls, given: Iterable[str]) -> None:
-        """Raise UnknownArgument for a name that is none of these."""
+        """Raise UnknownArgument for a name that is not an argument."""
         for name in given:
             if name not in ARGUMENTS:
                 raise UnknownArgument(
@@ -69,11 +69,13 @@ ARGUMENTS = tuple(one.name for one in fields(Arguments))
 
 
 class UnknownArgument(TypeError, ValueError):
-    """An argument that an env does not take: for Python a TypeError, for users a wrong value."""
+    """An argument that an env does not take: a TypeError, as Python and libraries that try
+    arguments expect, and a ValueError, as for every bad argument of rbgym."""
 
 
 def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:
-    """Refuse what is none of the names; or_else: what is allowed besides, for the message."""
+    """Raise ValueError unless the value is one of the names; or_else: other values allowed, in
+    words for the message."""
     known = list(names)
     if not isinstance(value, str) or value not in known:
         raise ValueError(
@@ -82,7 +84,7 @@ def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") ->
 
 
 def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
-    """The mapping, or ValueError if it is none or has a key that is not known."""
+    """The value as a dict; ValueError if it is not a mapping or has an unknown key."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{argument} must be a dict with keys out of {list(known)}, got {value!r}")
     for key in value:
@@ -94,7 +96,7 @@ def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def made(argument: str, kind: Callable[..., T], value: Any) -> T:
-    """What `kind` makes of a mapping of its arguments; ValueError for unknown or missing ones."""
+    """Call `kind` with a mapping of its arguments; ValueError if one is unknown or missing."""
     known = inspect.signature(kind).parameters
     given = keys(argument, value, known)
     missing = [n for n, one in known.items() if one.default is one.empty and n not in given]
@@ -107,7 +109,7 @@ def made(argument: str, kind: Callable[..., T], value: Any) -> T:
 
 
 def made_or_given(argument: str, kind: type[T], value: Any) -> T:
-    """The object of this class, or that which a dict of its arguments makes; else ValueError."""
+    """An object of this class, given as itself or as a dict of its arguments; else ValueError."""
     if isinstance(value, Mapping):
         return made(argument, kind, value)
     if not isinstance(value, kind):
@@ -116,7 +118,7 @@ def made_or_given(argument: str, kind: type[T], value: Any) -> T:
 
 
 def in_range(argument: str, value: Any, low: float, high: float) -> float:
-    """The number, or ValueError if it is none in [low, high]."""
+    """The value as a float; ValueError if it is not a number in [low, high]."""
     found = number(value)
     if not low <= found <= high:
         raise ValueError(f"{argument} must be in [{low:g}, {high:g}], got {value!r}")
@@ -124,6 +126,6 @@ def in_range(argument: str, value: Any, low: float, high: float) -> float:
 
 
 def triple(argument: str, value: Any) -> Vector:
-    """Three finite floats, or ValueError."""
+    """The value as three finite floats; else ValueError."""
     x, y, z = finite(argument, value, (3,)).tolist()
     return (x, y, z)

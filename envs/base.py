@@ -60,7 +60,7 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        task, given, layers = type(self).task.chosen(kwargs)
+        task, given, layers = type(self).task.resolve(kwargs)
         if task is not type(self).task:  # whose copies in other processes have it of the class
             self.task = task
         try:

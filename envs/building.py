@@ -15,7 +15,7 @@ from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
-from rbgym.envs.actuators.faults import chosen_faults
+from rbgym.envs.actuators.faults import resolve_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
@@ -29,7 +29,7 @@ from rbgym.envs.parts import (
 )
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
-from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Shown, WithoutRates
+from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
 from rbgym.envs.parts.sensors import chosen_sensor, failing
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
@@ -108,16 +108,16 @@ class Building:
     def _choose_actuator(self) -> None:
         """What differs from episode to episode; what disturbs; orbit, actuator and scheme."""
         task, given = self.task, self.given
-        self.randomization, spread = uncertainty.chosen_randomization(
+        self.randomization, spread = uncertainty.resolve_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.tilts = "axes" in (given.randomization or ())  # whether principal axes differ
-        self.disturbance, self.pull = disturbances.chosen_disturbance(given.disturbance)
+        self.disturbance, self.pull = disturbances.resolve_disturbance(given.disturbance)
         hooks = {name: getattr(given, name) for name in _HOOKS}
         if isinstance(given.disturbance, Mapping):
             hooks["disturbance"] = given.disturbance.get("torque")
         self.hooks = {name: hook for name, hook in hooks.items() if callable(hook)}
-        faults = chosen_faults(given.faults, self.dt)
+        faults = resolve_faults(given.faults, self.dt)
         self.may_blind = faults is not None and faults.may_blind()
         setting = Setting(
             body=self.body,
@@ -207,10 +207,10 @@ class Building:
             sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
-        ends = endings.chosen(given.termination, limits, own)
+        ends = endings.resolve(given.termination, limits, own)
         start = checked_part("start", task.start, Start)
-        start = start.chosen(given.initial, ends.limits, goal, task.ranges)
-        limited = constraints.chosen(
+        start = start.resolve(given.initial, ends.limits, goal, task.ranges)
+        limited = constraints.resolve(
             given.constraints, goal, start, task.rate_limit, self.actuator.effector
         )
         also: Any = limited or More()
@@ -219,7 +219,7 @@ class Building:
         form, *told = _listed(given.observation) or [None]
         if told:
             varied, channels = given.randomization or (), self.actuator.record.channels()
-            also = Both(also, parameters.told(told, varied, sensor, channels, self.body))
+            also = Both(also, parameters.columns_of(told, varied, sensor, channels, self.body))
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
@@ -228,7 +228,7 @@ class Building:
             sensor=sensor,
             goal=goal.simplest(),
             reference=self.reference,
-            reward=rewards.chosen(given.reward, shape, task.rate_limit),
+            reward=rewards.resolve(given.reward, shape, task.rate_limit),
             success=task.success(),
             ends=ends,
             start=start,
@@ -238,7 +238,7 @@ class Building:
             constraints=limited or endings.Constraints(),
         )
 
-    def _observation(self, name: Any) -> Shown:
+    def _observation(self, name: Any) -> Observation:
         """What is seen; its rates stay within what there can be."""
         task, given = self.task, self.given
         if task.form is not None and not (isinstance(name, str) and name == task.form.label):
@@ -263,7 +263,7 @@ class Building:
             raise ValueError(f"preview must be left out with 'hidden', got {given.preview!r}")
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
         form = _or(task.form, FORMS[name])
-        shown = WithoutRates if isinstance(form, Hidden) and not self.sensor.gyro else Shown
+        shown = WithoutRates if isinstance(form, Hidden) and not self.sensor.gyro else Observation
         return shown(form, task.rate_limit, triple("rates", most), more)
 
     def _rate_bounds(self, torque: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Derivatives of a control period of an env: of its state, and of what it shows and earns."""
+"""Derivatives of a control period of an env: of its state, its observation and its reward."""
 
 from typing import Any, NamedTuple
 
@@ -39,10 +39,10 @@ _COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))
 class Linear(NamedTuple):
     """x_1 = A x + B u + ..., of one control period, about a state and an action.
 
-    x are errors of the state, in the order of `names`: the rotation vector theta in body axes by
-    which the attitude is off [rad]; the angular velocity, body axes [rad/s]; then what the actuator
-    has, as momenta of wheels or, behind a lag, responses, in the units of the env's state. u are
-    errors of the action. A (s, s), B (s, m); of a vector env (n, s, s) and (n, s, m).
+    x are deviations of the state, in the order of `names`: the rotation vector theta of the
+    attitude, body axes [rad]; the angular velocity, body axes [rad/s]; then the actuator's state,
+    such as momenta of wheels or responses of a lag, in the units of the env's state. u are
+    deviations of the action. A (s, s), B (s, m); of a vector env (n, s, s) and (n, s, m).
     """
 
     A: Array
@@ -51,9 +51,9 @@ class Linear(NamedTuple):
 
 
 class StepDerivatives(NamedTuple):
-    """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
-    the action (m). whole: (n, s + w + 1, s + m), of the state, see `Linear`, of the observation and
-    of the reward. shown: the observations themselves (n, w), in float64."""
+    """Derivatives of a step of n envs with respect to the state (s columns) and the action (m).
+    whole: (n, s + w + 1, s + m), of the state, see `Linear`, of the observation and of the reward.
+    shown: the observations themselves (n, w), in float64."""
 
     whole: Array
     shown: Array
@@ -64,8 +64,8 @@ def differentiate_step(
     task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, out, since,
     last,
 ):  # fmt: skip
-    """As `rbgym.engine.derivatives.differentiate`, judged: behind the coordinates of the end come
-    the observation and the reward."""
+    """`rbgym.engine.derivatives.differentiate` with a judged step: observation and reward follow
+    the coordinates of the final state."""
     size = index(rows) * LANES
     first, shows = task.observation_row(), task.parts.observation.width()
     actuator, refused = physics.actuator, -1
@@ -89,7 +89,7 @@ def differentiate_step(
                 ends[k + n] = d[(first + n) * LANES]
             for n in range(own):
                 ends[k + shows + n] = d[(shown + n) * LANES]
-            ends[k + shows + own] = d[(task.told_row() + at.REWARD) * LANES]
+            ends[k + shows + own] = d[(task.result_row() + at.REWARD) * LANES]
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
@@ -101,19 +101,19 @@ def linearize(
 ) -> Linear:
     """Derivatives of one control period of an env with respect to its state and the action.
 
-    env: single or vector, in wrappers perhaps, which play no part. state: as of its `get_state`, by
-    default the state that it is in; it stays. action: of the action space's shape, by default zero;
-    beyond +-1 it is cut, and has no derivative. The step is that of the env's integrator, so the
-    derivatives are exact to round-off, and none of them is of a continuous equation. A disturbance
-    stands still in a control period.
+    env: single or vector; wrappers are ignored. The env itself does not change. state: as its
+    `get_state` returns, by default the current one. action: of the action space's shape, by default
+    zero; beyond +-1 it is cut, and its derivative is zero. The derivatives are those of the
+    integrator's discrete step, exact to round-off, and not of a continuous equation. A disturbance
+    is constant in a control period.
 
-    Raises ValueError for bad arguments, and where a part has no derivative: a disturbance that is a
-    callable, pulses. IntegrationError where the step cannot be solved.
+    Raises ValueError for bad arguments, and for a part without a derivative: a disturbance that is
+    a callable, pulses. IntegrationError if the step cannot be solved.
     """
     episodes, shape = checked(env, ("disturbance",))
     batch, stepping = episodes.batch, episodes.stepping
     if state is None:
-        env.unwrapped.get_state()  # which raises before a reset
+        env.unwrapped.get_state()  # raises before a reset
         buffer = batch.buffer
     else:
         buffer = lay_out(checked_state(episodes, state, episodes.size)[0])
@@ -138,11 +138,11 @@ def linearize(
 
 
 class Differentiation:
-    """Derivatives of steps of one env, whose state is that before the step; it is not stepped.
+    """Differentiates a step from the current state of an env, without stepping it.
 
-    names: the coordinates, see `Linear`, then what reward and sensor keep from step to step. rows:
-    those behind attitude and rates. What is drawn, as noise, is a constant. Raises ValueError where
-    a part has no derivative: hooks that are callables, pulses, observations of goals.
+    names: the coordinates, see `Linear`, then the memory of reward and sensor. rows: those of the
+    coordinates after attitude and rates. Random numbers, as noise, count as constants. Raises
+    ValueError for a part without a derivative: callable hooks, pulses, observations of goals.
     """
 
     def __init__(self, env: Any) -> None:
@@ -152,19 +152,19 @@ class Differentiation:
             raise ValueError("env must show one array to have a derivative, not a dict of goals")
         names, more = _more(self.episodes)
         rows = self.episodes.rows
-        for first, kept in (
-            (rows.reward_row(), parts.reward.kept(batch.physics)),
-            (rows.sensor_row(), parts.sensor.kept(batch.physics)),
+        for first, entries in (
+            (rows.reward_row(), parts.reward.memory_entries(batch.physics)),
+            (rows.sensor_row(), parts.sensor.memory_entries(batch.physics)),
         ):
-            for name, numbers in kept.items():
+            for name, numbers in entries.items():
                 names += _numbered(name, len(numbers))
                 more = np.append(more, [first + n for n in numbers])
         self.names, self.rows = names, more
         self._kind = columns_for(batch)
 
     def of_step(self, actions: Array, strict: bool = True) -> StepDerivatives:
-        """Of a step under these actions (n, m). IntegrationError where it cannot be solved, if
-        `strict`: else the derivatives of such a lane mean nothing."""
+        """Derivatives of a step under these actions (n, m). If a step cannot be solved: with
+        `strict` an IntegrationError, else the derivatives of that lane mean nothing."""
         episodes, s = self.episodes, len(self.names)
         batch, commands = episodes.batch, np.ascontiguousarray(actions, dtype=float)
 
@@ -175,7 +175,7 @@ class Differentiation:
                 _columns(self._kind, first, len(self.rows)), self.rows, episodes.setup.limit,
             )  # fmt: skip
 
-        if differentiate_step not in batch.differentiate:  # with the physics that it has now
+        if differentiate_step not in batch.differentiate:  # the batch clears it with its physics
             batch.differentiate[differentiate_step] = Entry(differentiate_step)
         kernel, width = batch.differentiate[differentiate_step], s + episodes.setup.width + 1
         whole, ends = along(batch, width, s + batch.channels, kernel, args_of, strict)
@@ -187,8 +187,8 @@ def _columns(kind: type[Columns], first: int, more: int) -> Columns:
 
 
 def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
-    """Episodes of an env, and the shape of its actions; ValueError where something has no
-    derivative, as where one of these hooks is a callable."""
+    """Episodes of an env, and the shape of its actions; ValueError for a part without a derivative,
+    as one of these hooks that is a callable."""
     base, episodes = episodes_of(env)
     for name in hooks:
         if name in episodes.setup.hooks:
@@ -202,7 +202,7 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
 
 
 def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Names of all coordinates; rows of those beside attitude and rates."""
+    """Names of all coordinates; rows of those after attitude and rates."""
     physics, effector = episodes.batch.physics, episodes.setup.actuator.effector
     names, rows = list(_COORDINATES), list[int]()
     places = effector.places(physics)

@@ -34,11 +34,12 @@ class Setup:
     """Everything that defines the episodes.
 
     terms: names of the reward's terms, in the kernel's order. strength: factor of all torques.
-    limit: steps after which an episode is truncated. settled_steps: in a row inside the success
-    region that make a success. width: columns of an observation. hooks: callables by argument;
-    observation and reward replace the named parts, the others add to them. least_time [s]: of what
-    an episode asks for, at full torque, or 0. varied: names in `randomization`. info: what it has,
-    see `Entries`.
+    limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
+    success region that make a success. width: columns of an observation. hooks: callables by the
+    argument that gave them; observation and reward replace a part, termination and disturbance add
+    to it. orbit: if there is one. least_time: a lower bound [s] of the time to succeed, at full
+    torque, 0 if unknown. varied: names in `randomization`. info: names of its entries, see
+    `Entries`.
     """
 
     parts: Parts
@@ -58,20 +59,23 @@ class Setup:
 
 
 class Entries:
-    """What `info` tells, "all" that there is or what was named, and of which rows of a body.
-    copied: the row of the reward, then these, which the kernel writes to `Outputs`, so that the
-    numbers of all lanes lie side by side."""
+    """The entries of `info` and the rows of a body that they come from. `Setup.info` is ("all",) or
+    names the entries. has_parameters: whether `parameters` is one of them.
+
+    copied: the row of the reward, then the rows of the entries. At each step the kernel copies them
+    to `Outputs`, where the numbers of all lanes are contiguous.
+    """
 
     def __init__(self, rows: TaskRows, setup: Setup) -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
-        told, goal, counted = rows.told_row(), rows.goal_row(), parts.tally.counted
+        result, goal, counted = rows.result_row(), rows.goal_row(), parts.tally.counted
         orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
-        # A single term is the reward.
+        # Without rows for its terms, a reward is a single term.
         own_terms = parts.reward.rows_needed(physics) > 0
-        term = rows.reward_row() if own_terms else told + at.REWARD
+        term = rows.reward_row() if own_terms else result + at.REWARD
         places = {
-            "attitude_error": (told + at.ERROR, 1),
-            "rate_error": (told + at.RATE_ERROR, 1),
+            "attitude_error": (result + at.ERROR, 1),
+            "rate_error": (result + at.RATE_ERROR, 1),
             "applied_torque": (actuator.applied_row(physics), 3),
             **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
             **setup.actuator.effector.places(physics),
@@ -89,9 +93,9 @@ class Entries:
             flags = tuple(name for name in flags if name in setup.info)
         self.has_parameters = "parameters" in setup.info
         self._flags = [(name, _FLAGS[name]) for name in flags]
-        # Numbers stand first.
+        # Scalars come first.
         order = sorted(places, key=lambda name: places[name][1] > 1)
-        copied = [told + at.REWARD]
+        copied = [result + at.REWARD]
         self._vectors: list[tuple[str, slice]] = []
         for name in order:
             row, width = places[name]
@@ -104,7 +108,7 @@ class Entries:
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
     def of_one(self, values: list[float], flags: Flags) -> dict[str, Any]:
-        """The entries of the first body; values: its numbers."""
+        """The entries of the first body; values: its copied numbers."""
         found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = np.array(values[rows])
@@ -113,8 +117,8 @@ class Entries:
         return found
 
     def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
-        """The entries of all bodies, parts of their numbers (k, bodies) and flags (4, bodies).
-        mask: of the lanes that they speak of; each entry then has it beside itself, as `_name`."""
+        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies).
+        mask: the lanes that have entries; as Gymnasium does, it is added as `_name` for each."""
         found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
         found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
@@ -125,10 +129,13 @@ class Entries:
 
 
 class Episodes:
-    """A batch of bodies with their clocks, seeds and outcomes. resets_itself: where an episode has
-    ended, the next step begins the seed's next one. commands: (size, channels), of the last step.
-    ready: whether a step may follow; not while one is under way, so that one that was interrupted,
-    or whose hook has raised, is followed by a reset. entries: of `info`."""
+    """A batch of bodies with their clocks, seeds and outcomes.
+
+    resets_itself: whether a step after the end of an episode begins the seed's next episode.
+    commands: (size, channels), of the last step. started: whether there are episodes.
+    ready: whether a step is allowed. It is False during a step or reset, so after one that was
+    interrupted, or whose hook raised, a reset has to follow. entries: of `info`.
+    """
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
@@ -136,7 +143,7 @@ class Episodes:
         self._first_row, self.scratch = self.rows.first_row(), self.rows.scratch()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = False
-        # Whether the disturbance rows are written anew for each step, and not by a hook alone.
+        # Whether a part writes the disturbance rows in each step; else only a hook does.
         self.pushes = bool(setup.parts.disturbance.largest_torque().any())
         self.entries = Entries(self.rows, setup)
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
@@ -155,7 +162,7 @@ class Episodes:
         self._aside = np.empty(len(self.batch.buffer))
 
     def row(self, row: int) -> Array:
-        """Copy of one of the rows that every task has, (size,)."""
+        """A copy of one of the rows common to all tasks, (size,)."""
         return self.batch.rows(self._first_row + row, 1)[:, 0]
 
     def _put(self, row: int, value: ArrayLike, lanes: Lanes | None = None) -> None:
@@ -167,7 +174,7 @@ class Episodes:
         return self.row(at.TERMINATED) + self.row(at.TRUNCATED) > 0
 
     def lack(self, call: str = "step") -> str:
-        """Why a step, or another call, may not follow."""
+        """Why a step, or another call, is not allowed; for error messages."""
         why = "the last step was interrupted, or a hook raised in it: " if self.started else ""
         return f"{why}call reset() before {call}()"
 
@@ -176,7 +183,7 @@ class Episodes:
         return np.asarray(self.row(at.ELAPSED) == 0)
 
     def leave(self) -> None:
-        """Give up the episodes, before any row of the next ones is written: `restart` ends this."""
+        """Abandon the episodes before rows of the next ones are written; `restart` begins them."""
         self.started = self.ready = False
 
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
@@ -187,9 +194,11 @@ class Episodes:
         self._put(at.EPISODE, -1.0, lanes)
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
-        """Begin the next episode of these lanes; writes their rows of `out`. how: drawn from the
-        seed, or placed as the state stands; + GIVEN, with the parameters that stand in their
-        rows."""
+        """Begin the next episode of these lanes; writes their rows of `out`.
+
+        how: DRAWN from the seed, or PLACED at the state in the rows; + GIVEN, with the parameters
+        in their rows.
+        """
         batch, n = self.batch, len(lanes)
         self._put(at.BEGINNING, how, lanes)
         buffer, blocks = batch.buffer, batch.blocks
@@ -205,40 +214,40 @@ class Episodes:
         self.started = self.ready = True
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
-        """A control period of other bodies, laid out as the batch: see `period`. No episode
-        begins."""
+        """A control period of other bodies than the batch's, in a buffer of the same layout, see
+        `period`. No episode begins."""
         blocks = len(buffer) // (self.batch.block_rows * LANES)
         self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
     def whole_state(self) -> Array:
-        """Every row of every body, its clocks and seeds among them, (size, r)."""
+        """Every row of every body, including clocks and seeds, (size, r)."""
         return self.without_scratch(self.batch.rows(0, self.batch.block_rows))
 
     def without_scratch(self, rows: Array) -> Array:
-        """The rows, with zeros for what bodies that have failed have left of their step."""
+        """The rows, with the unfinished step of failed bodies, which may hold NaN, set to zero."""
         rows[rows[:, FAILED] > 0, self.scratch] = 0.0
         return rows
 
     def follow(self, rows: Array) -> None:
-        """Get ready to step bodies of these rows, as `whole_state` gives them."""
+        """Prepare to step bodies with these rows, see `whole_state`."""
         if self.batch.follow(rows[:, J : J + 3]):
             self.rows = TaskRows(self.batch.physics, self.setup.parts)
             self._period, self._advance = Entry(kernels.period), Advance()
 
     def put_whole_state(self, rows: Array) -> None:
-        """Go on from what `whole_state` gave."""
+        """Restore the rows that `whole_state` returned."""
         self.ready = False
         self.follow(rows)
         self.batch.put_rows(0, rows)
         self.started = True
 
     def is_over(self, rows: Array) -> Flags:
-        """Which episodes have ended, of rows as `whole_state` gives them, (size,)."""
+        """Which episodes have ended, (size,), in rows that `whole_state` returned."""
         first = self._first_row
         return rows[:, first + at.TERMINATED] + rows[:, first + at.TRUNCATED] > 0
 
     def room(self, bodies: int) -> Outputs:
-        """New arrays for what is written of so many bodies."""
+        """New output arrays for so many bodies."""
         lanes = -(-bodies // LANES) * LANES
         numbers = np.empty((len(self.entries.copied), lanes))
         flags = np.empty((4, lanes), np.bool_)
@@ -247,10 +256,13 @@ class Episodes:
     def period(
         self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
     ) -> None:
-        """A control period of the bodies in the blocks from `first` to before `last` of a buffer,
-        laid out as the batch's, under commands (bodies, channels). ValueError, nothing done, for
-        infinite ones."""
-        # The batch has room of its own, which is seldom written, so seldom there.
+        """A control period of the bodies in the blocks from `first` to before `last`, see
+        `kernels.period`.
+
+        buffer: the bodies of the batch, or others of the same layout. commands: (bodies, channels).
+        Raises ValueError, and changes nothing, if a command is not finite.
+        """
+        # The batch's own array is seldom written, so the system seldom gives it memory.
         aside = self._aside if buffer is self.batch.buffer else np.empty(len(buffer))
         args = self.rows, buffer, commands, self.stepping, judging, out, aside, first, last
         left = self._period.call(*args)
@@ -262,12 +274,12 @@ class Episodes:
                 self.rows.physics, buffer, self.batch.block_rows, commands, self.stepping, aside,
                 first, last,
             )  # fmt: skip
-            # The blocks together with which they were to be judged.
+            # Judge the groups of blocks that `kernels.period` left out.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
                 self._judge(buffer, out, judging, begin, min(begin + TOGETHER, last))
 
     def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
-        """Judge the bodies without a step of theirs, and begin the episodes that are due."""
+        """Judge the bodies without stepping them, and begin the episodes that are due."""
         stays = self.stepping._replace(substeps=0)
         aside = np.empty(0)
         self._period.call(
@@ -275,7 +287,7 @@ class Episodes:
         )
 
     def observations(self) -> NDArray[np.float32]:
-        """What every body shows now, (size, width)."""
+        """The current observations, (size, width)."""
         if "observation" in self.setup.hooks:
             return self._hooked("observation", (self.setup.width,)).astype(np.float32)
         batch, physics, actuator = self.batch, self.rows.physics, self.rows.physics.actuator
@@ -284,8 +296,11 @@ class Episodes:
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
     def step(self, commands: Array) -> Outputs:
-        """Advance all by one control period under these commands (size, channels). ValueError,
-        nothing done, if one is not finite. The caller sets `ready` again, once all is done."""
+        """Advance all by one control period under these commands (size, channels).
+
+        Raises ValueError, and changes nothing, if a command is not finite. The caller sets `ready`
+        once the step is complete.
+        """
         batch, hooks, self.commands = self.batch, self.setup.hooks, commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
@@ -305,7 +320,7 @@ class Episodes:
         return self._apply_hooks(outputs) if hooks else outputs
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
-        """The outcome of a step as the user's functions make it."""
+        """Apply the user's hooks to the outcome of a step."""
         hooks, n = self.setup.hooks, self.size
         observations, numbers, flags = outputs
         if "termination" in hooks:
@@ -320,15 +335,15 @@ class Episodes:
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and
-        target_angular_velocity (target frame), and what the actuator has; first axis the lane."""
+        target_angular_velocity (target frame), and the actuator's state; first axis: the lane."""
         return state_of(self.batch, self.rows, self.setup.actuator, self.setup.dt)
 
     def _hooked(self, name: str, shape: tuple[int, ...], *args: Array) -> Array:
-        """What a hook returns for every lane, or ValueError if its shape is another."""
+        """Call a hook for all lanes; ValueError if it returns a wrong shape."""
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
     def now(self) -> tuple[Array, Flags]:
-        """The numbers and flags of `Outputs` as they are now, of the bodies alone."""
+        """The current numbers and flags of `Outputs`, for the bodies only."""
         rows = self.batch.block_view()
         numbers = rows[:, self.entries.copied].transpose(1, 0, 2)
         over, late, streak = (self.row(row) for row in (at.TERMINATED, at.TRUNCATED, at.STREAK))
@@ -354,7 +369,7 @@ def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> Sta
 def checked_hook(
     name: str, hook: Callable[..., ArrayLike], shape: tuple[int, ...], *args: Any
 ) -> Array:
-    """What a hook returns, or ValueError if its shape is another or a value is not finite."""
+    """Call a hook; ValueError if it returns a wrong shape or a value that is not finite."""
     allowed = "a function that returns real numbers or flags"
     values = np.array(real(name, hook(*args), allowed, "iufb"))
     if values.shape != shape:

@@ -1,4 +1,4 @@
-"""The kernel of an environment: one control period, from commands to what is judged of it."""
+"""The kernel of an environment: one control period, from commands to observation and reward."""
 
 import math
 from typing import Any, NamedTuple
@@ -30,16 +30,16 @@ from rbgym.rows import (
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 _1, _2 = np.uint64(1), np.uint64(2)
-_ATTEMPTS = 64  # at a start that is not over at once
-TOGETHER = 64  # blocks that are advanced, then judged
+_ATTEMPTS = 64  # draws of a start, until one does not end the episode at once
+TOGETHER = 64  # blocks in a group, which is advanced, then judged
 
 
 class Judging(NamedTuple):
     """How lanes are judged.
 
-    limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
-    ended, begin the next one instead of judging a step. copied: rows of a body to be copied.
-    settled: steps in a row inside the success region that make a success.
+    limit: steps after which an episode is truncated, or inf. restarts: whether the next step after
+    the end of an episode begins another one instead. copied: rows of a body that are copied to
+    `Outputs`. settled: steps in a row inside the success region that make a success.
     """
 
     limit: float
@@ -49,10 +49,10 @@ class Judging(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What is written of each body.
+    """Output arrays of the kernel.
 
-    observations: (bodies, width). Of all lanes of whole blocks: numbers, (copied, lanes), the rows
-    that `Judging` names; flags, (4, lanes), whether they are terminated, truncated, failed and
+    observations: (bodies, width). For all lanes of whole blocks: numbers, (copied, lanes), the rows
+    `Judging.copied`; flags, (4, lanes), whether they are terminated, truncated, failed and
     successful.
     """
 
@@ -63,7 +63,7 @@ class Outputs(NamedTuple):
 
 @inlined
 def judge_lane(rows, buffer, i, limit):
-    """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
+    """Write a lane's observation, reward, flags and clocks; the last three are zero at a start."""
     physics, parts, k = rows.physics, rows.parts, i + rows.first_row() * LANES
     begins = buffer[k + at.BEGINNING * LANES] > 0.0
     elapsed = 0.0 if begins else buffer[k + at.ELAPSED * LANES] + 1.0
@@ -85,10 +85,10 @@ def judge_lane(rows, buffer, i, limit):
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins, margin))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
-    told = i + rows.told_row() * LANES
-    buffer[told + at.ERROR * LANES] = angle_of(gap.square)
-    buffer[told + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
-    buffer[told + at.REWARD * LANES] = value
+    result = i + rows.result_row() * LANES
+    buffer[result + at.ERROR * LANES] = angle_of(gap.square)
+    buffer[result + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
+    buffer[result + at.REWARD * LANES] = value
     buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0
     buffer[k + at.TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[k + at.TRUNCATED * LANES] = 1.0 if late else 0.0
@@ -96,20 +96,20 @@ def judge_lane(rows, buffer, i, limit):
 
 @kernel_part
 def _judge_lanes(rows, buffer, start, limit, lanes):
-    """All lanes of a block. lanes: how many; an argument, so that Numba leaves the loop alone."""
+    """Judge all lanes of a block. lanes: LANES, an argument so that Numba keeps the loop."""
     for lane in range(lanes):
         judge_lane(rows, buffer, start + index(lane), limit)
 
 
 @lane_body
 def judge_blocks(task, buffer, size, judging, outputs, first, last):
-    """Begin the episodes that are due, judge all lanes and write what comes of it."""
+    """Begin the episodes that are due, judge all lanes and write the outputs."""
     bodies, limit = len(outputs.observations), judging.limit
     _begin_all(task, buffer, size, first, last, bodies, judging.restarts)
     for block in range(first, last):
         start, body = index(block * size), index(block * LANES)
         _judge_lanes(task, buffer, start, limit, LANES)
-        # Lanes beyond the last body are at rest, and never begin.
+        # Lanes beyond the last body stay at rest; they never begin an episode.
         lanes = min(LANES, bodies - body)
         _show(task, buffer, start, outputs.observations, body, lanes)
         if lanes < LANES and task.physics.actuator.is_disturbed():
@@ -136,7 +136,7 @@ def judge_blocks(task, buffer, size, judging, outputs, first, last):
 
 @kernel_part
 def _first_not_finite(commands):
-    """The first body whose command is not finite, or -1."""
+    """Index of the first body with a command that is not finite, or -1."""
     numbers, bad = commands.reshape(commands.size), 0
     for k in range(len(numbers)):
         bad += 0 if numbers[index(k)] - numbers[index(k)] == 0.0 else 1
@@ -149,16 +149,16 @@ def _first_not_finite(commands):
 
 @compiled
 def period(task, buffer, commands, stepping, judging, outputs, aside, first, last):
-    """A control period of the blocks from `first` to before `last`: the commands become torque, the
-    scheme takes its steps, episodes that are over begin anew, the others are judged. Returns how
-    many lanes were set aside; or, nothing done, -1 less the first body whose command is not finite.
+    """A control period of the blocks from `first` to before `last`: commands become torque, the
+    scheme takes its steps, ended episodes restart, the others are judged. Returns the number of
+    lanes set aside; or -1 - k, and changes nothing, if the command of body k is not finite.
 
     task: `rbgym.envs.rows.TaskRows`. buffer, commands, stepping, aside: see
-    `rbgym.engine.kernels.advance`. A few blocks at a time, which stay in the cache of a core; where
-    lanes of these were set aside, none is judged yet. Without substeps they are only judged.
+    `rbgym.engine.kernels.advance`. It works on a few blocks at a time, which fit in a core's cache.
+    If lanes of these were set aside, it does not judge them yet. With no substeps it only judges.
     """
     size, left = (task.first_row() + task.row_count()) * LANES, 0
-    bad = _first_not_finite(commands)  # of all: another range is not to begin either
+    bad = _first_not_finite(commands)  # of all bodies: then no other thread starts either
     if bad >= 0:
         return -1 - bad
     for begin in range(first, last, TOGETHER):
@@ -174,7 +174,7 @@ def period(task, buffer, commands, stepping, judging, outputs, aside, first, las
 
 @kernel_part
 def _show(rows, buffer, start, observations, body, lanes):
-    """What the lanes of a block show, in the order of the columns."""
+    """Copy the observations of the lanes of a block, in the order of the columns."""
     width, since = rows.parts.observation.width(), start + rows.observation_row() * LANES
     for lane in range(lanes):
         for n in range(width):
@@ -188,7 +188,7 @@ def _show(rows, buffer, start, observations, body, lanes):
 
 @kernel_part
 def _calm(physics, buffer, start, lanes):
-    """Take the disturbance off the lanes beyond the last body."""
+    """Clear the disturbance of the lanes beyond the last body."""
     for lane in range(lanes, LANES):
         i = start + index(lane)
         put_vector(buffer, i, physics.actuator.disturbance_row(physics), _NO_TORQUE)
@@ -196,7 +196,7 @@ def _calm(physics, buffer, start, lanes):
 
 @inlined
 def _is_due(rows, buffer, i, restarts):
-    """Whether the next episode of the lane is to begin."""
+    """Whether the lane's next episode is due."""
     k = i + rows.first_row() * LANES
     over = buffer[k + at.TERMINATED * LANES] + buffer[k + at.TRUNCATED * LANES]
     return (buffer[k + at.BEGINNING * LANES] > 0.0) | (restarts & (over > 0.0))
@@ -204,7 +204,7 @@ def _is_due(rows, buffer, i, restarts):
 
 @kernel_part
 def _begin_all(rows, buffer, size, first, last, bodies, restarts):
-    """Begin the episodes that are due, eight at a time, side by side in a block of their own."""
+    """Begin the episodes that are due, eight at a time, in a spare block."""
     due = 0
     for block in range(first, last):
         for lane in range(LANES):
@@ -222,7 +222,7 @@ def _begin_all(rows, buffer, size, first, last, bodies, restarts):
     for since in range(0, waiting, LANES):
         count = min(LANES, waiting - since)
         for k in range(0, size, LANES):
-            for lane in range(LANES):  # the last one fills the block
+            for lane in range(LANES):  # copies of the last lane fill the block
                 spare[index(k + lane)] = buffer[places[since + min(lane, count - 1)] + k]
         _begin_eight(rows, spare, LANES)
         for k in range(0, size, LANES):
@@ -232,8 +232,8 @@ def _begin_all(rows, buffer, size, first, last, bodies, restarts):
 
 @kernel_part
 def _begin_eight(rows, spare, lanes):
-    """Begin the episodes of a block. lanes: of a block, see `_judge_lanes`."""
-    for k in range(SCRATCH * LANES, CORE * LANES):  # in a state all is to be a number
+    """Begin the episodes of a block. lanes: LANES, see `_judge_lanes`."""
+    for k in range(SCRATCH * LANES, CORE * LANES):  # a saved state must not hold NaN
         spare[k] = 0.0
     for lane in range(lanes):
         _prepare_lane(rows, spare, index(lane))
@@ -251,7 +251,7 @@ def _begin_eight(rows, spare, lanes):
         _begin_lane(rows, spare, index(lane))
 
 
-# Rows of the solver, while an episode begins.
+# Scratch rows of the solver, used while an episode begins.
 _RATES = SCRATCH  # 3: angular velocity of the start, body frame
 _MASS = SCRATCH + 3  # factor of the mass
 _UNDRAWN = SCRATCH + 4  # 1.0 while the start is to be drawn, for the first time or again
@@ -259,7 +259,7 @@ _UNDRAWN = SCRATCH + 4  # 1.0 while the start is to be drawn, for the first time
 
 @inlined
 def _key(rows, buffer, i):
-    """The lane's seed and the number of its episode."""
+    """The key of random numbers: the lane's seed and its episode's number."""
     k = i + rows.first_row() * LANES
     low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
     return low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
@@ -267,7 +267,7 @@ def _key(rows, buffer, i):
 
 @inlined
 def _prepare_lane(rows, buffer, i):
-    """The body of the next episode; of one that was put somewhere, where that is."""
+    """Draw the body of the next episode; save the state of a lane that was placed."""
     physics, k = rows.physics, i + rows.first_row() * LANES
     buffer[k + at.EPISODE * LANES] += 1.0
     seed, episode = _key(rows, buffer, i)
@@ -290,7 +290,7 @@ def _prepare_lane(rows, buffer, i):
 
 @inlined
 def _draw_lane(rows, buffer, i, block):
-    """Draw the start, from three blocks of random numbers; again, if the episode would be over."""
+    """Draw a start from three blocks of random numbers, if the lane has none that is valid yet."""
     seed, episode = _key(rows, buffer, i)
     a = numbers(seed, episode, block)
     b, c = numbers(seed, episode, block + _1), numbers(seed, episode, block + _2)
@@ -305,7 +305,7 @@ def _draw_lane(rows, buffer, i, block):
 
 @inlined
 def _begin_lane(rows, buffer, i):
-    """All that follows from the start, and what seed and number of the episode give it beside."""
+    """Complete the start: momenta, actuator, target motion, sensor, and cleared memories."""
     physics, parts, actuator = rows.physics, rows.parts, rows.physics.actuator
     seed, episode = _key(rows, buffer, i)
     q, omega = quaternion(buffer, i, Q), vector(buffer, i, _RATES)
@@ -324,7 +324,7 @@ def _begin_lane(rows, buffer, i):
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(physics, buffer, i)
     a, b = numbers(seed, episode, np.uint64(7)), numbers(seed, episode, np.uint64(8))
-    parts.reference.set_out(rows, buffer, i, a, b)
+    parts.reference.draw_motion(rows, buffer, i, a, b)
     parts.sensor.calibrate(rows, buffer, i)
     for row in range(actuator.channels()):
         buffer[i + (actuator.command_row(physics) + row) * LANES] = 0.0

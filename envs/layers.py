@@ -1,7 +1,10 @@
-"""Where the numbers of an env come from: layers, each of which changes what it names. The lowest
-is the task as it is declared; then a satellite, a difficulty, and the arguments of `gym.make`.
-An argument whose value is a dict is joined with the layers below key by key, an actuator part by
-part (see `rbgym.envs.actuators.joined`); a key whose value is None is taken away."""
+"""Where the numbers of an env come from: layers, each of which changes what it names.
+
+The lowest is the task as it is declared; then what a satellite brings, what a difficulty stands
+for, and on top the arguments of `gym.make`. An argument whose value is a dict is joined with the
+layers below key by key, an actuator part by part (see `rbgym.envs.actuators.merge`); a key whose
+value is None is taken away. An argument that is None says nothing.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -40,7 +43,7 @@ class Layers:
                 above = {"torque": value}
             self.arguments[name] = _joined(name, self.arguments.get(name), above)
             if name == "actuator":
-                named = actuators.halved(actuators.joined(None, above))
+                named = actuators.split_combined(actuators.merge(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
             elif isinstance(above, Mapping) and name not in _WHOLE:
                 self.note(source, ((name, str(key)) for key in above))
@@ -69,7 +72,7 @@ class Layers:
 
 def _joined(name: str, below: Any, above: Any) -> Any:
     if name == "actuator":
-        return actuators.joined(below, above)
+        return actuators.merge(below, above)
     if name == "body" and isinstance(below, RigidBody) and isinstance(above, Mapping):
         below = {name: getattr(below, name) for name in OF_BODY}
     if name == "initial" and isinstance(below, Mapping) and isinstance(above, Mapping):
@@ -131,7 +134,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
                 for key, value in vars(one).items()
                 if key not in _OF_ORBIT
             }
-            for one in actuators.halved((actuator.effector, *actuator.stages))
+            for one in actuators.split_combined((actuator.effector, *actuator.stages))
         },
         "initial": each("initial", parts.start._asdict()),
         "success": each(

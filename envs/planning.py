@@ -1,4 +1,4 @@
-"""Trying out actions without taking them: an env's whole state, and what would come of it."""
+"""Rollouts from a saved state of an env, which itself does not change."""
 
 import math
 from typing import Any
@@ -14,14 +14,14 @@ from rbgym.quaternion import Array
 from rbgym.rows import LANES
 
 Generator = NDArray[np.uint64]
-# Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
+# Blocks of a range: their state, some 4 kB each, should stay in a core's cache between steps.
 BLOCKS = 64
 _WORD = 64
 
 
 def packed(generator: np.random.Generator) -> Generator:
-    """The state of Gymnasium's generator, a PCG64: its two numbers of 128 bits, the lower half of
-    each first, and the half of a number that it has left over, (6,)."""
+    """The state of Gymnasium's generator, a PCG64, (6,): two numbers of 128 bits, each with its
+    lower half first, and whether and which 32 bits are left over."""
     state: Any = generator.bit_generator.state
     a, b = state["state"].values()
     has, left = state["has_uint32"], state["uinteger"]
@@ -30,7 +30,7 @@ def packed(generator: np.random.Generator) -> Generator:
 
 
 def unpack(words: Generator, generator: np.random.Generator) -> None:
-    """Give a generator the state that `packed` made this of."""
+    """Set a generator to the state that `packed` returned."""
     a, b, c, d, has, left = words.tolist()
     state = {"state": a | b << _WORD, "inc": c | d << _WORD}
     generator.bit_generator.state = {
@@ -39,7 +39,7 @@ def unpack(words: Generator, generator: np.random.Generator) -> None:
 
 
 def episodes_of(env: Any) -> tuple[Any, Episodes]:
-    """An env without its wrappers, and its episodes; ValueError unless it is one of rbgym."""
+    """An env without its wrappers, and its episodes; ValueError for an env that is not rbgym's."""
     base: Any = getattr(env, "unwrapped", None)
     episodes = getattr(base, "episodes", None)
     if not isinstance(episodes, Episodes):
@@ -48,11 +48,11 @@ def episodes_of(env: Any) -> tuple[Any, Episodes]:
 
 
 def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Generator]:
-    """rows (size, r) and generator of a state; ValueError for what is none of this env."""
+    """The rows (size, r) and generator of a state; ValueError if it is not a state of this env."""
     if not isinstance(state, dict) or state.keys() != {"rows", "generator"}:
         raise ValueError(f"state must be what get_state gives, rows and generator, got {state!r}")
     rows, r = real('state["rows"]', state["rows"]), episodes.batch.block_rows
-    # The sum of squares alone is quicker, and finite but where one is not, or is beyond 1e150.
+    # The sum of squares is quicker: it is finite unless a number is not finite or beyond 1e150.
     finite = math.isfinite(np.vdot(rows, rows)) or np.isfinite(rows).all()
     if rows.shape not in ((r,), (size, r)) or not finite:
         raise ValueError(f'state["rows"] must be finite, ({r},) or ({size}, {r}), got {rows!r}')
@@ -67,13 +67,15 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
 def rollout_actions(
     env: Any, state: dict[str, Any], actions: ArrayLike
 ) -> tuple[Array, dict[str, NDArray[Any]]]:
-    """What k sequences of actions would earn from a state of an env, which stays as it is.
+    """Rewards of k sequences of actions from a state of an env, which itself does not change.
 
-    env: single or vector; wrappers play no part. state: as of its `get_state`, with rows (r,), or
-    (k, r). actions: (k, horizon, channels). Returns rewards (k, horizon), and the states at the
-    end, rows (k, r), to the last bit those of a single env that is stepped from that state, with
-    its noise; what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
-    Raises ValueError for bad arguments, and where a hook is a callable.
+    env: single or vector; wrappers are ignored. state: as its `get_state` returns, with rows (r,),
+    or (k, r) for a different state for each sequence. actions: (k, horizon, channels).
+    Returns rewards (k, horizon), and the final states, rows (k, r). They equal, to the last bit,
+    those of a single env stepped from that state, with the same noise, except that steps after the
+    end of an episode earn 0.0. `rbgym.set_num_threads` applies.
+
+    Raises ValueError for bad arguments, and for a hook that is a callable.
     """
     base, episodes = episodes_of(env)
     for name, hook in episodes.setup.hooks.items():

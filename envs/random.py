@@ -1,6 +1,6 @@
 """Random numbers of an episode: a counter-based generator keyed by (seed, episode).
 
-Start states depend on nothing else, so test sets, checkpoints and batches of any size agree.
+Start states depend only on that key, so test sets, checkpoints and batches of any size agree.
 Philox 4x64-10 of Salmon et al. (2011), the same stream as numpy.random.Philox(key=(seed, episode)).
 """
 
@@ -19,13 +19,13 @@ _W0 = np.uint64(0x9E3779B97F4A7C15)
 _W1 = np.uint64(0xBB67AE8584CAA73B)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_CUT = 0.5 * math.erfc(3.0 * math.sqrt(0.5))  # the part of normal numbers beyond on either side
+_CUT = 0.5 * math.erfc(3.0 * math.sqrt(0.5))  # probability of a normal number above 3
 
 
 @inlined
 def _high(a, low, high):
-    """Upper 64 bits of the product, the other factor in two halves: of two whole ones the compiler
-    would make a product of 128 bits, and those it does not vectorise."""
+    """Upper 64 bits of a product. The second factor comes in two halves, because the compiler turns
+    a product of two whole numbers into 128 bits, which it does not vectorise."""
     a0, a1 = a & _LOW, a >> _32
     middle = a1 * low + ((a0 * low) >> _32)
     return a1 * high + (middle >> _32) + (((middle & _LOW) + a0 * high) >> _32)
@@ -52,7 +52,7 @@ def _unit(x):
 
 @inlined
 def numbers(seed, episode, block):
-    """Four numbers uniform in [0, 1), of a block that nothing else takes, from 1 on; all uint64."""
+    """Four numbers uniform in [0, 1). block: from 1 on, one for each use. All are uint64."""
     x = _philox(block, seed, episode)
     return (_unit(x[0]), _unit(x[1]), _unit(x[2]), _unit(x[3]))
 
@@ -72,56 +72,56 @@ def on_sphere(u, v):
 
 
 class Uniform(Record):
-    """How a number is drawn anew for each episode: uniform in center +- spread."""
+    """A distribution of a number drawn for each episode: uniform in center +- spread."""
 
     center: float
     spread: float
 
-    def drawn(self, u):
-        """The number, from a uniform one, with which it grows."""
+    def quantile(self, u):
+        """The quantile u of the distribution, u in [0, 1)."""
         return self.center + self.spread * (2.0 * u - 1.0)
 
     @property
     def highest(self) -> float:
-        """The largest that is drawn."""
-        return float(self.drawn(1.0))
+        """The largest number that it draws."""
+        return float(self.quantile(1.0))
 
 
 class Above(Uniform):
     """Uniform from center to center + spread."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         return self.center + self.spread * u
 
 
 class LogUniform(Uniform):
     """Its logarithm is uniform in center +- spread."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         return math.exp(self.center + self.spread * (2.0 * u - 1.0))
 
 
 class Normal(Uniform):
-    """Normal, spread being the standard deviation, cut at three of them."""
+    """Normal with standard deviation spread, truncated at three standard deviations."""
 
-    def drawn(self, u):
+    def quantile(self, u):
         p, x = _CUT + (1.0 - 2.0 * _CUT) * u, 0.0
-        for _ in range(12):  # Newton's method, which from zero on cannot overshoot
+        for _ in range(12):  # Newton's method; started at zero it cannot overshoot
             above = 0.5 * math.erfc(-math.sqrt(0.5) * x) - p
             x -= math.sqrt(math.tau) * math.exp(0.5 * x * x) * above
         return self.center + self.spread * x
 
 
-# Noise: a number for each use of each step, from a key that the episode has.
+# Noise: a number for each use in each step, from the episode's key.
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _PARTS = 1.0 / 4294967296.0
-LARGEST_NORMAL = 6.67  # no number of `normal` is beyond: sqrt(2 log(2**32))
+LARGEST_NORMAL = 6.67  # bound of `normal`: sqrt(2 log(2**32))
 
 
 @inlined
 def _mixed(x):
-    """SplitMix64 (Steele, Lea & Flood 2014): a few instructions, which vectorise."""
+    """SplitMix64 (Steele, Lea & Flood 2014), a few instructions that vectorise."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
     x = (x ^ (x >> np.uint64(27))) * _MIX_2
     return x ^ (x >> np.uint64(31))
@@ -129,8 +129,10 @@ def _mixed(x):
 
 @inlined
 def normal(key, step, use):
-    """Standard normal number, never beyond 6.67 (Box & Muller 1958, of two numbers of 32 bits).
-    key: integer below 2**53; step: of the episode; use: from 0 to 15, what it is for."""
+    """Standard normal number, at most 6.67 in size (Box & Muller 1958, from two 32-bit numbers).
+
+    key: integer below 2**53; step: of the episode; use: 0 to 15, one for each purpose in a step.
+    """
     counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
     x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
     u, v = np.float64((x >> _32) + np.uint64(1)), np.float64(x & _LOW)
@@ -139,11 +141,11 @@ def normal(key, step, use):
 
 @of_values
 def one_normal(key, step, use):
-    """One of them."""
+    """`normal` as a constant for derivatives."""
     return normal(key, step, use)
 
 
 @of_values
 def normals(key, step, use):
-    """Three of them, for the uses use, use + 1 and use + 2."""
+    """Three normal numbers, for use, use + 1 and use + 2; constants for derivatives."""
     return (normal(key, step, use), normal(key, step, use + 1), normal(key, step, use + 2))

@@ -1,4 +1,4 @@
-"""What a reset is given: seeds, lanes and states, checked."""
+"""Checks the arguments of a reset: seeds, lanes and states; places bodies in a state."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _NEEDED = {"quaternion", "angular_velocity"}
 
 
 def checked_seed(seed: Any) -> int:
-    """A seed as an int, or a ValueError naming what is allowed."""
+    """A seed as an int; ValueError unless it is an integer from 0 to 2**64 - 1."""
     whole = is_number(seed) and isinstance(seed, int | np.integer)
     if not (whole and 0 <= int(seed) < _EVERY_SEED):
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
@@ -26,7 +26,7 @@ def checked_seed(seed: Any) -> int:
 
 
 def lane_seeds(seed: Any, size: int) -> list[int | None]:
-    """A seed for each lane, None to go on with the one that it has."""
+    """A seed for each lane; None keeps the lane's current one."""
     if seed is None:
         return [None] * size
     many = isinstance(seed, Sequence) and not isinstance(seed, str | bytes | bytearray)
@@ -39,12 +39,12 @@ def lane_seeds(seed: Any, size: int) -> list[int | None]:
 
 
 def checked_options(options: Any, *known: str) -> dict[str, Any]:
-    """The options; ValueError unless they are None or a dict with keys out of the known ones."""
+    """The options as a dict; ValueError unless they are None or a dict with known keys."""
     return {} if options is None else keys("options", options, known)
 
 
 def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
-    """The lanes that options["reset_mask"] names, default all."""
+    """The lanes that options["reset_mask"] selects, by default all."""
     mask = options.get("reset_mask")
     if mask is None:
         return np.arange(size)
@@ -56,7 +56,8 @@ def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
 
 
 def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, size: int) -> Array:
-    """The numbers of the lanes, (n, *shape): one value for all, or for each; else ValueError."""
+    """The value of each of n lanes, (n, *shape). value: one for all, one for each, or one for each
+    lane of the env (size, *shape); else ValueError."""
     found, each = real(argument, value, "numbers"), (len(lanes), *shape)
     if found.shape == (size, *shape):
         found = found[lanes]
@@ -69,15 +70,18 @@ def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, si
 def place(
     episodes: Episodes, lanes: Lanes, options: dict[str, Any], moments: Array | None = None
 ) -> float:
-    """Put bodies, and their targets, where options["state"] says; returns how episodes begin then.
-    moments: principal ones of the lanes (n, 3), or None. ValueErrors leave all as it was."""
+    """Set bodies and targets to options["state"]; returns `at.PLACED`, or `at.DRAWN` without one.
+
+    moments: principal moments of the lanes (n, 3), by default the original ones of the bodies.
+    A ValueError changes nothing; otherwise the current episodes are abandoned.
+    """
     state: Any = options.get("state")
     if state is None:
         return at.DRAWN
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal
     actuator = rows.physics.actuator.state_row(rows.physics)
     orbit = rows.physics.potential_row()
-    # What moves beside the attitude, or is wanted of it: its row and description.
+    # State other than attitude and rates, and the goal's: first row and `Key`.
     keys = {
         **{n: (actuator, k) for n, k in episodes.setup.actuator.effector.state_keys().items()},
         **{n: (orbit, k) for n, k in places_of(rows.physics.potential).items()},
@@ -92,27 +96,27 @@ def place(
     n = len(lanes)
 
     def checked(name: str, width: int) -> Array:
-        """The entry as rows (n, width), of what has a row for each body those of the lanes."""
+        """The entry as rows (n, width) of the lanes."""
         label, shape = f'options["state"]["{name}"]', () if width == 1 else (width,)
         return per_lane(label, state[name], shape, lanes, episodes.size).reshape(n, width)
 
     q, omega = checked("quaternion", 4), checked("angular_velocity", 3)
-    state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
+    state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.complete_state(state)}
     target = checked("target_quaternion", 4)
     length = np.linalg.norm(target, axis=1, keepdims=True)
     if not np.all(np.abs(length - 1) < 1e-6):
         raise ValueError(
             f'options["state"]["target_quaternion"] must have unit length, got {target!r}'
         )
-    beside = {}
+    others = {}
     for name, (row, key) in keys.items():
         values = checked(name, key.width) if name in state else np.full((n, key.width), key.rest)
         if ((values < key.low) | (values > key.high)).any():
             raise ValueError(
                 f'options["state"]["{name}"] must be in [{key.low:g}, {key.high:g}], got {values!r}'
             )
-        beside[row + key.first] = values
-    # The bodies as they were made: no round-off of an episode is to be in the next start.
+        others[row + key.first] = values
+    # Restore the original bodies, so that round-off of an episode does not enter the next start.
     left, turned = batch.rows(J, 6)[lanes], rows.physics.frame_row()
     axes = batch.rows(turned, rows.physics.frame.row_count())[lanes]
     if moments is None:
@@ -130,6 +134,6 @@ def place(
         raise
     if goal.has_target():
         batch.put_rows(rows.goal_row(), target / length, lanes)
-    for row, values in beside.items():
+    for row, values in others.items():
         batch.put_rows(row, values, lanes)
     return at.PLACED

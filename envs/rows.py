@@ -1,5 +1,8 @@
-"""Rows of a task, behind those of the physics, counted for the parts in use. One buffer for
-both: with two, the compiler cannot rule out that they overlap, and vectorises nothing."""
+"""The layout of a task's rows in the buffer, after the rows of the physics.
+
+Both share one buffer. With two, the compiler would have to assume that they overlap, and would not
+vectorise.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -8,30 +11,30 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, missing_methods, place
 from rbgym.rows import CORE, LANES, SCRATCH
 
-# What every task has, counted from `TaskRows.first_row`.
+# Rows common to all tasks, counted from `TaskRows.first_row`.
 ELAPSED = 0  # steps since the start
-EPISODE = 1  # number of the lane's episode since its seed was given
+EPISODE = 1  # number of the lane's episode since its seed was set
 SEED = 2  # 2: lower and upper 32 bits of the lane's seed
-BEGINNING = 4  # while an episode begins, how: one of these two, or that + GIVEN; else 0.0
+BEGINNING = 4  # while an episode begins: DRAWN or PLACED, perhaps + GIVEN; else 0.0
 DRAWN, PLACED = 1.0, 2.0
-GIVEN = 0.5  # parameters stand in their rows, NaN for those to be drawn
+GIVEN = 0.5  # parameters are in their rows; NaN means to draw one
 STREAK = 5  # steps in a row that ended inside the success region
 TERMINATED = 6
 TRUNCATED = 7
 COMMON = 8
 
-# What every judgement tells anew, counted from `TaskRows.told_row`.
-ERROR = 0  # angle that the attitude is off [rad]
-RATE_ERROR = 1  # angular velocity that is off [rad/s]
+# Results that every judgement writes, counted from `TaskRows.result_row`.
+ERROR = 0  # of the attitude [rad]
+RATE_ERROR = 1  # [rad/s]
 REWARD = 2
-TOLD = 3
+RESULTS = 3
 
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
 
 
 class Key(NamedTuple):
-    """Rows of something: the first, counted from those of what has it, and how many; where it
-    starts if nothing is said, and the least and the most that a start may be given."""
+    """Rows of a named quantity. first: counted from the first row of its owner; width: their
+    number. rest: its default at a start; low, high: bounds of a value that a user may set."""
 
     first: int
     width: int
@@ -41,9 +44,9 @@ class Key(NamedTuple):
 
 
 class Part(Record):
-    """What all parts of a task have, see rbgym.envs.parts.
+    """Base of all parts of a task, see rbgym.envs.parts.
 
-    is_noisy: whether it uses the key of the episode's noise.
+    is_noisy: whether it uses the episode's noise key.
     """
 
     is_noisy = constant(False)
@@ -53,12 +56,13 @@ class Part(Record):
         return 0
 
     def sketch(self, instant):
-        """What it adds to a picture: shapes of an `Instant`, and lines of the caption."""
+        """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
+        and lines of the caption."""
         return ()
 
 
 def checked_part(argument: str, value: Any, kind: type) -> Any:
-    """The part, or ValueError unless it is one of this kind with all its methods."""
+    """The part; ValueError unless it is of this class and has all its methods."""
     if not isinstance(value, kind):
         raise ValueError(f"{argument} must be a {kind.__name__}, got {value!r}")
     if missing := missing_methods(type(value)):
@@ -69,7 +73,7 @@ def checked_part(argument: str, value: Any, kind: type) -> Any:
 
 
 class Parts(NamedTuple):
-    """What a task is made of, as the kernels need it: each from the file of that name."""
+    """The parts of a task, as the kernels use them; modules of rbgym.envs.parts define them."""
 
     observation: Any
     sensor: Any
@@ -86,7 +90,7 @@ class Parts(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the rows of a task's parts begin, see `TaskRows`."""
+    """First rows of a task's parts, and their number, see `TaskRows`."""
 
     first: int
     goal: int
@@ -98,21 +102,23 @@ class Places(NamedTuple):
     randomization: int
     noise: int
     shown: int
-    told: int
+    result: int
     number: int
 
 
 class TaskRows(Record):
-    """Where a number of a task stands; every part reaches the others by it. Behind the rows of
-    every task come those that the parts declare; of row r, the lane at i has buffer[i + r *
-    LANES]."""
+    """The place of every number of a task. Each part gets it, and reaches the other parts by it.
+
+    physics: `rbgym.rows.Physics`. parts: `Parts`. The rows common to all tasks come first, then
+    those that the parts declare. Row r of the lane at i is buffer[i + r * LANES].
+    """
 
     physics: Any
     parts: Any
 
     @known
     def laid_out(self):
-        """The first row of each, and behind them the number of the task's rows."""
+        """The first row of each part, and the number of the task's rows."""
         physics, parts = self.physics, self.parts
         first = physics.row_count()
         goal = first + COMMON
@@ -124,16 +130,16 @@ class TaskRows(Record):
         randomization = constraint + parts.constraints.rows_needed(physics)
         noise = randomization + parts.randomization.rows_needed(physics)
         last = noise + (1 if self.is_noisy() else 0)
-        # What is shown and told stands where the solver works, as far as it fits.
+        # Observation and results reuse the solver's rows, if they fit.
         width = parts.observation.width()
-        shown, told, more = SCRATCH, CORE - TOLD, 0
+        shown, result, more = SCRATCH, CORE - RESULTS, 0
         if width > _FREE:
             shown, more = last, width
-        elif width > _FREE - TOLD:
-            told, more = last, TOLD
+        elif width > _FREE - RESULTS:
+            result, more = last, RESULTS
         return Places(
             first, goal, reference, sensor, reward, tally, constraint, randomization, noise, shown,
-            told, last + more - first,
+            result, last + more - first,
         )  # fmt: skip
 
     first_row = place("laid_out", "first")
@@ -146,19 +152,19 @@ class TaskRows(Record):
     randomization_row = place("laid_out", "randomization")
     noise_row = place("laid_out", "noise", "Key of the episode's noise, an integer below 2**53.")
     observation_row = place("laid_out", "shown")
-    told_row = place("laid_out", "told")
+    result_row = place("laid_out", "result")
     row_count = place("laid_out", "number", "Number of the task's rows.")
 
     @known
     def is_noisy(self):
-        """Whether a part takes a key of the episode's noise."""
+        """Whether a part uses the episode's noise key."""
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()
 
     def scratch(self) -> slice:
-        """Rows that between steps hold nothing of use, nor always a number."""
+        """Rows without meaning between steps, which may hold NaN."""
         width = self.parts.observation.width()
-        shown, told = self.observation_row() == SCRATCH, self.told_row() == CORE - TOLD
-        return slice(SCRATCH + (width if shown else 0), CORE - (TOLD if told else 0))
+        shown, result = self.observation_row() == SCRATCH, self.result_row() == CORE - RESULTS
+        return slice(SCRATCH + (width if shown else 0), CORE - (RESULTS if result else 0))
 
     def elapsed(self, buffer, i):
         """Steps of the episode so far."""
@@ -168,15 +174,15 @@ class TaskRows(Record):
         return buffer[i + self.noise_row() * LANES]
 
     def is_given(self, buffer, i):
-        """Whether parameters of the episode that begins were given, see `settle`."""
+        """Whether the user gave parameters for the episode that begins, see `settle`."""
         how = buffer[i + (self.first_row() + BEGINNING) * LANES]
         return math.floor(how) < how
 
 
 @inlined
 def settle(buffer, k, given, drawn):
-    """Settle number k, a parameter, for an episode: as it stands, if it was given, else as it is
-    drawn. given: whether any was; NaN then stands for one that was not."""
+    """Set parameter k of an episode, and return it: the number in its row if the user gave it, else
+    `drawn`. given: whether the user gave any parameter; NaN then marks the others."""
     value = buffer[k] if given & (buffer[k] == buffer[k]) else drawn
     buffer[k] = value
     return value
@@ -184,7 +190,7 @@ def settle(buffer, k, given, drawn):
 
 @inlined
 def settle_vector(buffer, i, row, given, drawn):
-    """The same of three numbers."""
+    """`settle` for three numbers."""
     k = i + row * LANES
     return (
         settle(buffer, k, given, drawn[0]),

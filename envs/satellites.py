@@ -1,4 +1,4 @@
-"""Satellites: what a task takes from one, and some whose numbers are published."""
+"""Satellites: the numbers that a task takes from one, and satellites with published numbers."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,24 +22,24 @@ from rbgym.quaternion import Array
 if TYPE_CHECKING:
     from rbgym.envs.task import Task
 
-_ROOM = 2.0  # of the rate limit, over the rate of the fastest turn
-_LEAST_ROOM = 1.2  # over that of torque alone, in tasks that know of no wheels that fill up
+_ROOM = 2.0  # rate limit over the rate of the fastest turn
+_LEAST_ROOM = 1.2  # the same, at least, over the fastest turn by torque without full wheels
 # Fields of starts that are angular velocities.
 RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
 
 @dataclass(frozen=True)
 class Satellite:
-    """A satellite, as tasks take it by their argument `satellite`.
+    """A satellite, a value of the argument `satellite` of tasks.
 
     body: RigidBody, or a dict of its arguments. wheels: ReactionWheels; coils: MagneticCoils; or
     dicts of their arguments, or None. torque: of a full command about the body axes [N m], () or
-    (3,), in tasks that command torque, of thrusters perhaps; by default what the wheels can give.
-    force: of thrusters along each body axis [N], where it flies. sensor: what the argument of that
-    name takes, its instruments. dt: control period [s]. It points where it is within `angle` [rad]
-    and slower than `rate` [rad/s] for so many `seconds`.
+    (3,), in tasks that command torque; by default the torque of the wheels. force: of thrusters
+    along each body axis [N], for a free flyer. sensor: its instruments, a value of the argument
+    `sensor`. dt: control period [s]. It points successfully when it stays within `angle` [rad] and
+    `rate` [rad/s] for `seconds`.
 
-    Raises ValueError for numbers out of range, and for one with neither wheels, coils nor torque.
+    Raises ValueError for numbers out of range, and without wheels, coils and torque.
     """
 
     body: Any
@@ -73,8 +73,8 @@ class Satellite:
             raise ValueError("Satellite must have wheels, coils or torque, got none of them")
 
     def torque_limit(self, wheels: bool = False) -> Array:
-        """Torque [N m] about each body axis alone, (3,); of the wheels if asked for, or if there is
-        no other. ValueError where there are only coils."""
+        """Torque [N m] about each body axis alone, (3,): that of the wheels if `wheels`, or if it
+        has no other. ValueError if it has only coils."""
         if self.torque is not None and not wheels:
             return np.broadcast_to(np.asarray(self.torque, dtype=float), (3,)).copy()
         if self.wheels is None:
@@ -82,8 +82,8 @@ class Satellite:
         return np.asarray(self.wheels.torque * self.wheels.shares)
 
     def fastest(self, wheels: bool = False) -> Array:
-        """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, by the
-        same torque, or that at which the wheels, at rest before, are full, (3,)."""
+        """Largest rate [rad/s] of half a turn about each body axis from rest to rest, under
+        `torque_limit` and, with wheels, up to the rate at which they are full, (3,)."""
         slow = self._slowness(wheels)
         rates = np.sqrt(math.pi / slow)
         if wheels or self.torque is None:
@@ -95,18 +95,18 @@ class Satellite:
         return slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
 
     def own_body(self) -> RigidBody:
-        """Its body, as tasks make theirs."""
+        """Its body; as a method, it serves as `Task.body`."""
         body: RigidBody = self.body
         return body
 
-    def taken_up(self) -> float:
-        """Rate [rad/s] about the body axis of the most momentum that its wheels can take up."""
+    def absorbed_rate(self) -> float:
+        """The rate [rad/s] that its wheels can absorb about every body axis."""
         momentum = self.wheels.momentum * self.wheels.shares
         return float(1.0 / (np.abs(self.body.inertia) / momentum[:, None]).max())
 
     def rate_limit(self, wheels: bool = False) -> float:
-        """Rate [rad/s] beyond which a task of turning ends: twice that of the fastest turn. Where
-        no wheels fill up, at least a fifth over it."""
+        """Rate limit [rad/s] of a slew: twice the rate of the fastest turn. Without wheels, at
+        least a fifth over the fastest turn by torque."""
         limit = _ROOM * float(self.fastest(wheels).max())
         if not wheels:
             free = np.sqrt(math.pi / self._slowness(wheels)).max()
@@ -114,12 +114,13 @@ class Satellite:
         return limit
 
     def suit(self, task: "Task") -> tuple["Task", dict[str, Any], dict[str, float]]:
-        """A task for this satellite, with its arguments and the success that it stands for.
+        """Adapt a task to this satellite: returns the task, arguments of its env, and the
+        satellite's success region.
 
-        The rate limit becomes twice the fastest turn, or, if more, a fifth over it where no wheels
-        fill up, and every rate that the task declares goes with it. A task of coils keeps all but
-        the body and the coils. Raises ValueError where the task is none for a satellite, or needs
-        what it has not.
+        The rate limit becomes `rate_limit`, and every rate that the task declares, of starts, of
+        the reward and of a swinging target, scales with it. A task of coils changes only the body
+        and the coils, since the field sets the torque. Raises ValueError for a task that is not
+        about turning, or that needs an actuator which this satellite lacks.
         """
         own, reference = task.effector(), task.reference(task.dt)
         actuator, wheels = own.fitted(self), own.rotors
@@ -130,14 +131,14 @@ class Satellite:
         turns &= isinstance(reference, Wandering) or not reference.moves()
         if not turns or actuator is None:
             raise ValueError(
-                "satellite must be left out where nothing is turned or stopped, and must have the "
+                "satellite must be left out in a task without a turn or a stop, and must have the "
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = self.rate_limit(wheels is not None)
         if wheels is not None and isinstance(task.goal, Rest):
-            # Of what tumbles no more than they take up.
+            # A tumble scales with the momentum that the wheels can absorb.
             of_task = Satellite(task.body(), wheels=wheels)
-            limit = task.rate_limit * self.taken_up() / of_task.taken_up()
+            limit = task.rate_limit * self.absorbed_rate() / of_task.absorbed_rate()
         if not 1e-100 < limit < 1e100:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
@@ -159,10 +160,10 @@ class Satellite:
         suited = replace(
             task,
             rate_limit=limit,
-            start=task.start._replace(**_slowed(task.start._asdict(), k)),
-            categories={name: _slowed(one, k) for name, one in task.categories.items()},
+            start=task.start._replace(**_scale_rates(task.start._asdict(), k)),
+            categories={name: _scale_rates(one, k) for name, one in task.categories.items()},
             difficulty={
-                name: _suited(preset, k, wheels, actuator.rotors)
+                name: _scale_preset(preset, k, wheels, actuator.rotors)
                 for name, preset in task.difficulty.items()
             },
             **changes,
@@ -172,15 +173,15 @@ class Satellite:
         return suited, {**arguments, **seen}, success
 
 
-def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
-    """Ranges of a start, its rates k times as fast."""
+def _scale_rates(given: Mapping[str, float], k: float) -> dict[str, float]:
+    """Ranges of a start with its rates times k."""
     return {name: k * value if name in RATES else value for name, value in given.items()}
 
 
-def _suited(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[str, Any]:
-    """A preset of difficulty, its rates k times as fast; of its actuator what wheels begin with, if
-    that is not as in the task's wheels, for the satellite's own."""
-    found = {key: _slowed(value, k) if key == "initial" else value
+def _scale_preset(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[str, Any]:
+    """A preset of difficulty with its rates times k. Of its actuator only the start of the wheels
+    is taken over, if it differs from the task's."""
+    found = {key: _scale_rates(value, k) if key == "initial" else value
              for key, value in preset.items() if key != "actuator"}  # fmt: skip
     turning = getattr(preset.get("actuator"), "rotors", None)
     if turning is not None and wheels is not None and turning.start != wheels.start:
@@ -189,7 +190,7 @@ def _suited(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) -> dict[
 
 
 def _wheel(torque: float, momentum: float, coulomb: float = 0.0) -> dict[str, float]:
-    """A wheel as data sheets tell of it: full at 6000 rpm; of viscous friction nothing is said."""
+    """A wheel with the numbers of a data sheet: full at 6000 rpm, no viscous friction given."""
     return {"torque": torque, "momentum": momentum, "coulomb": coulomb, "start": 0.1}
 
 
@@ -198,19 +199,19 @@ def _astrobee() -> Satellite:
     return Satellite(body, torque=0.1745 * body.moments, force=0.0175 * body.mass, dt=0.2)
 
 
-# A 6U CubeSat, a homogeneous box, with four RWP015 wheels of Blue Canyon
-# Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
-# BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
-# LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,
-# arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U,
-# nor are friction and largest speed of its wheels, and taken to be those of an RWP015. The default
-# satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16
-# wheels about its axes (Basilisk, simIncludeRW). The servicer of table 3 of Coupled position and
-# attitude control of a servicer spacecraft in rendezvous with an orbiting target (2023), Scientific
-# Reports 13, s41598-023-30687-9, friction of its wheels left out. Astrobee, NASA's free flyer:
-# mass and moments with four batteries, measured in 2019, and what torque and force give the largest
-# accelerations of its nominal flight mode (astrobee/config/worlds/iss.config of its flight
-# software): 0.1745 rad/s^2 about each axis and 0.0175 m/s^2.
+# cubesat-6u: a homogeneous box with four RWP015 wheels of Blue Canyon Technologies in a pyramid,
+# with Basilisk's numbers from the maker's data sheet (simIncludeRW, BCT_RWP015). innocube-3u: mass,
+# wheels, coils, orbit and control period of InnoCube, Djebko et al. (2025), LeLaR: the first
+# in-orbit demonstration of an AI-based satellite attitude controller, arXiv:2512.19576; not
+# published are its inertia, here that of a homogeneous box of 3U, and friction and largest speed of
+# its wheels, here those of an RWP015. microsat-330: the default satellite of BSK-RL (sim.dyn,
+# setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16 wheels about its axes
+# (Basilisk, simIncludeRW). servicer-100: table 3 of Coupled position and attitude control of a
+# servicer spacecraft in rendezvous with an orbiting target (2023), Scientific Reports 13,
+# s41598-023-30687-9, without friction of its wheels. astrobee: NASA's free flyer, mass and moments
+# with four batteries, measured in 2019, and the torque and force of the largest accelerations of
+# its nominal flight mode (astrobee/config/worlds/iss.config of its flight software): 0.1745 rad/s^2
+# about each axis and 0.0175 m/s^2.
 SATELLITES: dict[str, Callable[[], Satellite]] = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),
@@ -241,8 +242,8 @@ SATELLITES: dict[str, Callable[[], Satellite]] = {
 }
 
 
-def chosen(value: Any) -> Satellite:
-    """The satellite that an argument names or describes."""
+def resolve(value: Any) -> Satellite:
+    """The satellite that the argument `satellite` names or describes."""
     if isinstance(value, Satellite):
         return value
     if isinstance(value, Mapping):

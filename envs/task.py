@@ -1,4 +1,4 @@
-"""A task, declared."""
+"""The declaration of a task."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -25,31 +25,30 @@ from rbgym.envs.rows import checked_part
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
-_FASTEST = 2e-3  # rad/s; a little over that of any orbit about the Earth
-# What changes the task itself.
+_FASTEST = 2e-3  # rad/s; a little over the rate of any orbit about the Earth
+# Arguments that change the task itself.
 _OF_TASK = {"difficulty", "satellite", "rate_limit", "success", "reference"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What defines a task. Most of it can be overridden by an argument of the env.
+    """The definition of a task. Arguments of the env override most of it.
 
     body: makes the rigid body. torque: of a full command about each body axis [N m], () or (3,), or
-    a function of body and weight moment. substeps: steps of its integrator in a control period;
-    substeps_of_others: of another that is named. actuator: what makes torque of an action, see
-    rbgym.envs.actuators. potential: where it is not gravity. start: see rbgym.envs.parts.starts;
-    ranges: of its fields, where they are not its own. goal: what to reach, perhaps a function of
-    body and weight moment; success needs the attitude within `angle` [rad] and the rates within
-    `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the distance [m] and
-    speed [m/s] that `docked` names; where wheels are to be emptied, their momentum below
-    `momentum` [kg m^2/s]. gravity: the body hangs on or stands upon its reference point,
-    and has weight. rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the
-    episode ends; ends: what else ends it. tally: what is counted. shape: of the dense reward.
-    sensor: what is measured of the state. reference: makes the target's motion, given dt. more:
-    what is shown beside attitude and rates. form: of the attitude, where it cannot be chosen.
-    split: makes a dict of the rows of observations. orbit: arguments of `rbgym.envs.orbit.Orbit`,
-    where the actuator has none of its own. difficulty: arguments that "easy" and "hard" stand for.
-    categories: starts of the test set, as `initial`, by name.
+    a function of body and weight moment. actuator: see rbgym.envs.actuators. integrator: by name;
+    substeps: its steps in a control period `dt` [s]; substeps_of_others: steps of any other
+    integrator. potential: if it is not gravity. start: see rbgym.envs.parts.starts; ranges: of its
+    fields, if they differ from the start's own. goal: a `Goal`, or a function of body and weight
+    moment that returns one. Success needs the attitude within `angle` [rad] and the rates within
+    `rate` [rad/s] of the goal for `settled_steps` steps; with a dock, also the distance [m] and
+    speed [m/s] in `docked`; to unload wheels, also their momentum below `momentum` [kg m^2/s].
+    gravity: whether the body hangs from or stands on its reference point and has weight. An episode
+    ends beyond rate_limit [rad/s], below `lowest` (cosine of the tilt), or by `ends`. tally: counts
+    events. shape: of the dense reward. sensor: measures the state. reference: makes the target's
+    motion from dt. more: extra columns of the observation. form: of the attitude, if it is fixed.
+    split: makes a dict from the rows of observations. orbit: arguments of `rbgym.envs.orbit.Orbit`,
+    if the actuator has no orbit. difficulty: arguments of "easy", "medium" and "hard". categories:
+    starts of the test set by name, values of `initial`.
     """
 
     body: Callable[[], RigidBody]
@@ -75,7 +74,7 @@ class Task:
     momentum: float = math.inf
     tally: Tally = field(default_factory=Tally)
     sensor: Sensor = field(default_factory=Sensor)
-    reference: Callable[[float], Reference] = lambda dt: Reference()  # at rest
+    reference: Callable[[float], Reference] = lambda dt: Reference()  # a target at rest
     more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
@@ -83,26 +82,26 @@ class Task:
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
-    def chosen(self, given: Mapping[str, Any]) -> tuple["Task", Arguments, Layers]:
-        """The task as an env is to have it, all its arguments, and where each comes from."""
+    def resolve(self, given: Mapping[str, Any]) -> tuple["Task", Arguments, Layers]:
+        """The task of an env with these arguments, all its arguments, and the layer of each."""
         Arguments.check_names(given)
         said = {name: value for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
         form = None if self.form is None else self.form.label
         if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
-            said.pop("observation", None)  # the default, which says nothing
+            said.pop("observation", None)  # the default: not a choice of the user
         layers.add(TASK, {"actuator": self.actuator, "orbit": self.orbit, "observation": form})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:
-            task, own, region = satellites.chosen(wanted.satellite).suit(self)
+            task, own, region = satellites.resolve(wanted.satellite).suit(self)
             layers.add(SATELLITE, own)
             suited = ("rate_limit",), ("torque_limit",), ("initial",), ("success",)
             layers.note(SATELLITE, suited)
         if wanted.rate_limit is not None:
-            task = task.limited(positive("rate_limit", wanted.rate_limit))
+            task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))
         if wanted.reference is not None:
-            task = task.following(wanted.reference)
+            task = task.with_reference(wanted.reference)
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
@@ -116,10 +115,10 @@ class Task:
         made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
-        return task.succeeding(region, made.dt) if region else task, made, layers
+        return task.with_success(region, made.dt) if region else task, made, layers
 
-    def limited(self, rate: float) -> "Task":
-        """The task, with another limit of the rates [rad/s]."""
+    def with_rate_limit(self, rate: float) -> "Task":
+        """The task with another rate limit [rad/s]."""
         starts = (self.start._asdict(), *self.categories.values())
         rates = [abs(one[name]) for one in starts for name in satellites.RATES if name in one]
         begins = max(rates, default=0.0)
@@ -128,30 +127,30 @@ class Task:
                 f"rate_limit must be at least {begins:g} rad/s, with which episodes of this task "
                 f"or of its test set begin, got {rate!r}"
             )
-        return replace(self, rate_limit=rate, more=self.more.limited(rate))
+        return replace(self, rate_limit=rate, more=self.more.with_rate_limit(rate))
 
-    def following(self, reference: Any) -> "Task":
-        """The task with a target that moves in another way, and shows its rates."""
+    def with_reference(self, reference: Any) -> "Task":
+        """The task with another motion of its target, whose rates the observation shows."""
         named("reference", reference, ("nadir", "sun"))
         more, sun = self.more, reference == "sun"
         if type(more) is More:
             more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
         if not (isinstance(self.goal, Target) and isinstance(more, TargetRate)):
             raise ValueError(
-                "reference must be left out in a task without a target, and where more is shown "
-                f"than its rates, got {reference!r}"
+                "reference must be left out in a task without a target, or whose observation has "
+                f"more extra columns than its rates, got {reference!r}"
             )
         return replace(self, reference=sunward if sun else nadir, more=self.more if sun else more)
 
     def success_keys(self) -> tuple[str, ...]:
-        """What `success` may set."""
-        if self.split:  # of goals alone
+        """The keys of the argument `success`."""
+        if self.split:  # a goal-conditioned task judges the angle alone
             return ("angle",)
         angular = ("angle",) if getattr(self.goal, "angle_off", True) else ()
         return (*angular, "rate", "seconds")
 
-    def succeeding(self, region: Mapping[str, float], dt: float | None) -> "Task":
-        """The task, with another success region and time in it; dt: control period [s]."""
+    def with_success(self, region: Mapping[str, float], dt: float | None) -> "Task":
+        """The task with another success region; dt: control period [s]."""
         most = {"angle": math.pi, "rate": self.rate_limit, "seconds": 2.0**53}
         given: dict[str, Any] = {name: number(value) for name, value in region.items()}
         for name, value in given.items():
@@ -181,13 +180,13 @@ class Task:
         return body.gravity_moment(GRAVITY)
 
     def goal_of(self, body: RigidBody, weight: float) -> Goal:
-        """What is asked of a body with this weight moment."""
+        """The goal for a body with this weight moment."""
         return self.goal(body, weight) if callable(self.goal) else self.goal
 
     def dense(self) -> Shape:
-        """The shape of the dense reward, for the task's tolerances."""
+        """The shape of the dense reward for the task's tolerances."""
         shape: Shape = checked_part("shape", self.shape, Shape)
-        return shape.within(self.angle, self.rate, self.momentum)
+        return shape.with_tolerances(self.angle, self.rate, self.momentum)
 
     def success(self) -> Success:
         """The success region."""
@@ -197,6 +196,6 @@ class Task:
         return Docked(settled, *self.docked) if self.docked else settled
 
     def effector(self) -> Effector:
-        """What makes torque, where the task says no more than that."""
+        """The task's effector; a plain torque if `actuator` is not an effector."""
         usual: Any = NAMES["torque"]()
         return self.actuator if isinstance(self.actuator, Effector) else usual

@@ -135,7 +135,7 @@ class Nominal:
             elements = (self.setup.actuator.effector, *self.setup.actuator.stages)
             return [
                 replace(one, **{key: value}) if type(one).__name__ == kind else one
-                for one in before or actuators.halved(elements)
+                for one in before or actuators.split_combined(elements)
             ]
         if part == "sensor":
             sensor = before or self.setup.parts.sensor

@@ -1,4 +1,4 @@
-"""Classical controllers, with the interface of learned policies."""
+"""Classical controllers with the interface of learned policies."""
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.acquiring import Acquiring

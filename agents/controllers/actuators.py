@@ -1,4 +1,4 @@
-"""Control by what is no plain torque: magnetorquers, reaction wheels, a force that scales."""
+"""Controllers for magnetorquers, for reaction wheels and for a scaling force."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -15,8 +15,8 @@ from rbgym.trajectory import checked_body
 
 
 def damping_rate(coils: MagneticCoils) -> float:
-    """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
-    turns, seen from the orbit, so that what is along it now is across it later."""
+    """2 w (1 + sin i) [1/s]. At this gain the rates across the field decay about as fast as the
+    field rotates along the orbit, which turns the undamped rate along the field across it later."""
     orbit = coils.around
     return float(2.0 * orbit.rate * (1.0 + np.sin(orbit.inclination)))
 
@@ -32,8 +32,9 @@ def _square(field: Array) -> Array:
 
 
 def _field_turned(periods: float) -> Bound:
-    """For laws whose moment m is that of so many control periods before, on average. In body axes
-    the field B turns meanwhile, at the rate limit w at most: beyond a quarter turn m x B drives."""
+    """A bound for laws whose moment m is so many control periods old on average. In body axes the
+    field B rotates meanwhile, at most at the rate limit; beyond a quarter turn m x B speeds up the
+    body."""
     return Bound(
         "turn at the rate limit until a command acts [rad]",
         0.5 * np.pi,
@@ -43,7 +44,7 @@ def _field_turned(periods: float) -> Bound:
 
 @dataclass(eq=False)
 class _FieldDamping(Controller):
-    """What takes rates away by coils, with k = 2 w (1 + sin i) J_min [kg m^2/s]."""
+    """Base of laws that damp rates with coils. gain: k = 2 w (1 + sin i) J_min [kg m^2/s]."""
 
     gain: float
     _: KW_ONLY
@@ -72,19 +73,19 @@ class _FieldDamping(Controller):
         return {**super().arguments(plant), "gain": gain, "width": shown.first}
 
     def seen(self, rows: Array) -> Array:
-        """The field (n, 3) [T] that observations show."""
+        """The field (n, 3) [T] in observations."""
         return rows[:, self.width : self.least] * self.field
 
 
 @dataclass(eq=False, kw_only=True)
 class MagneticRate(_FieldDamping):
-    """Cross-product rate damping: the moment m = -(k / |B|^2) B x omega, of gyros and magnetometer.
+    """Cross-product rate damping: m = -(k / |B|^2) B x omega, from gyros and magnetometer.
 
-    Its torque, m x B, damps the rates across B with k, which is k = 2 w (1 + sin i) J_min: w and i
-    the rate and the inclination of the orbit, J_min the smallest moment. What exceeds the limit is
-    shortened, not turned. Gain: factor, of that k, by default 3.
+    The torque m x B damps the rates across B. k = factor 2 w (1 + sin i) J_min, with w and i the
+    rate and the inclination of the orbit, J_min the smallest moment of inertia. A moment beyond the
+    limit keeps its direction. Gain: factor, by default 3.
 
-    field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2].
+    field: the field that observations show as 1 [T]. dipole: moment of a full command [A m^2].
 
     Source: Avanzini & Giulietti (2012), Magnetic detumbling of a rigid spacecraft, J. Guidance
     35(4).
@@ -105,29 +106,28 @@ class MagneticRate(_FieldDamping):
 
 @dataclass(eq=False, kw_only=True)
 class BDot(_FieldDamping):
-    """The moment against the change of the field that a magnetometer sees: no gyro is read.
+    """Commands a moment against the change of the field that a magnetometer measures; no gyro.
 
         m = -(k / |B|^2) dB/dt,   each axis cut at its limit m_max, or
         m = -m_max sign(dB/dt)    with bang_bang=True,
 
-    dB/dt the change of B in body axes in the last control period, over that period. In axes that
-    turn with omega it is B x omega but for the field's own turning, twice around in an orbit, which
-    the body ends up following. The memory is the last B (n, 3); where an episode starts nothing is
-    commanded. The field that is shown is without that of the coils, as if they paused while it is
-    measured.
+    where dB/dt is the mean over the last control period, in body axes. These turn with omega, so
+    dB/dt is B x omega plus the field's own rotation, two turns in an orbit, which the body follows
+    in the end. The memory is the last B (n, 3); the first command of an episode is zero. The field
+    in observations excludes that of the coils, as if they paused for the measurement.
 
-    A body that turns steadily by p in each period, across B, has the torque
+    If a body rotates across B by p in each period, the mean torque over the period that holds m is
 
-        -k omega 2 (1 - cos p) cos p / p^2
+        -k omega 2 (1 - cos p) cos p / p^2,
 
-    on average over the period for which m is held: it is braked up to a quarter turn a period, p =
-    pi/2, and spun up beyond. Delay and lag count as parts of the period.
+    which brakes the body up to a quarter turn a period, p = pi/2, and speeds it up beyond. Delay
+    and lag count as parts of the period.
 
-    Bang-bang slows a fast tumble soonest at first. Coils that are strong for their body then keep
-    the spin axis along the field, about which there is no torque: of the test set of
-    MagneticDetumble-v1 5 % come to rest, by the proportional law all.
+    Bang-bang slows a fast tumble soonest at first. Coils that are strong for their body then leave
+    the spin axis along the field, about which they have no torque: in the test set of
+    MagneticDetumble-v1 5 % come to rest, with the proportional law all.
 
-    Gains: factor, of the k of `MagneticRate`, by default 3; bang_bang.
+    Gains: factor, on the k of `MagneticRate`, by default 3; bang_bang.
 
     Source: Stickler & Alfriend (1976), Elementary magnetic attitude control system, J. Spacecraft
     13(5); with |B|^2 and k as Avanzini & Giulietti (2012), see `MagneticRate`.
@@ -144,7 +144,7 @@ class BDot(_FieldDamping):
         flag("bang_bang", self.bang_bang)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 3) for observations (n, 10), of which the field is read, and that field."""
+        """Commands (n, 3) for observations (n, 10), and their field, the memory."""
         B = self.seen(rows)
         begins = fresh(len(rows), state, episode_start)[:, None]
         change = np.where(begins, 0.0, B - (B if state is None else state))
@@ -156,17 +156,17 @@ class BDot(_FieldDamping):
 
 @dataclass(eq=False)
 class MagneticAllocation(Controller):
-    """What magnetorquers can have of a law's torque u: the moment
+    """Gives the part of a law's torque u that magnetorquers can make, by the moment
 
         m = B x u / |B|^2,   whose torque m x B = u - (u . B) B / |B|^2
 
-    is the part of u across the field B, from the smallest moment that has it. Along B there is
-    none. What exceeds the largest moment is shortened, not turned. A torque against the angular
-    momentum still takes momentum away; a law that holds an attitude does not see what it
-    lacks, and is only as good as the field's turning lets it be.
+    is the part of u across the field B. No smaller moment gives that torque, and none gives a
+    torque along B. A moment beyond the limit keeps its direction. A torque against the angular
+    momentum still removes momentum. A law that holds an attitude does not know which part of u is
+    missing, so its accuracy depends on how the field rotates.
 
-    field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2]. first:
-    column of an observation from which it shows the field.
+    field: the field that observations show as 1 [T]. dipole: moment of a full command [A m^2].
+    first: the first column of the field in an observation.
 
     Source: Silani & Lovera (2005), Magnetic spacecraft attitude control: a survey and some new
     results, Control Engineering Practice 13(3).
@@ -191,26 +191,26 @@ class MagneticAllocation(Controller):
 
 @dataclass(eq=False)
 class Allocated(Controller):
-    """A law's torque u by wheels with the axes A as columns and the momenta h.
+    """Distributes a law's torque u among wheels with the axes A as columns and the momenta h.
 
         c = A^+ (u + omega x A h) + N t,   N the null space of A, and t the nearest to k N^T h
                                            that keeps each c within its limit c_max.
 
-    c is the torque of each wheel on the body: what adds up to u, the gyroscopic torque of the
-    wheels taken off, with the least sum of squares for t = 0. N t makes no torque as long as all
-    wheels answer: k N^T h takes wheels that work against each other to rest, with the time 1/k, and
-    keeps them from saturation. Where a wheel would be beyond its limit, t relieves it: as there are
-    four wheels at most, t is a number, and each |c_i| <= m an interval of it. Those have one t in
-    common as long as m is at least the smallest largest c of any allocation (L-infinity), which is
-    |E u| c_max with the `envelope` E of the wheels. So every torque that the wheels can give is
-    given; with t = 0, a pyramid loses 13 % of them on average and a third at worst. A torque beyond
-    is shortened, not turned. Turning wheels that hold momentum takes torque, which braking has to
-    find room beside: as it nears the limits, u no longer speeds the body up. Then the friction of
-    the bearings, which the motors have to overcome, is put in.
+    c is the torque of each wheel on the body. With t = 0 it has the least sum of squares that gives
+    u and the gyroscopic torque of the wheels. N t makes no torque as long as all wheels respond:
+    k N^T h brings wheels that work against each other to rest, with the time constant 1/k, and
+    keeps them from saturation. If a wheel would exceed its limit, t relieves it: with at most four
+    wheels t is one number, and each |c_i| <= m is an interval of it. These intervals intersect if m
+    is at least the smallest possible largest |c_i| (L-infinity), which is |E u| c_max with the
+    `envelope` E of the wheels. So the law uses every torque that the wheels can give; with t = 0 a
+    pyramid loses 13 % of them on average and a third at worst. A larger torque keeps its direction.
+    Wheels that hold momentum take torque to rotate, which leaves less for braking: as that torque
+    nears the limits, the law stops speeding up the body. Last, it adds the friction of the
+    bearings, which the motors have to overcome.
 
-    first, rates: columns of an observation from which it shows the wheels' momenta, and the rates.
-    rate: k [1/s]. out: number of a wheel that does not answer, from 0 on. The three others make the
-    torque, that of its bearing included. A law that is not told loses what it asks of that wheel.
+    first, rates: first columns of the wheels' momenta and of the rates in an observation. rate: k
+    [1/s]. out: number of a failed wheel, from 0 on. The other three make the torque, and balance
+    the friction of its bearing. Without `out` the part of u asked of a failed wheel is lost.
 
     Source: Markley, Reynolds, Liu & Lebsock (2010), Maximum torque and momentum envelopes for
     reaction-wheel arrays, J. Guidance 33(5), for envelope and L-infinity; Markley & Crassidis
@@ -238,42 +238,42 @@ class Allocated(Controller):
         self.least = self.first + self.axes.shape[1]
 
     def act(
-        self, rows: Array, state: Any, episode_start: Any, beside: Array | float = 0.0
+        self, rows: Array, state: Any, episode_start: Any, external: Array | float = 0.0
     ) -> tuple[Array, Any]:
-        """Commands, one for each wheel, and the law's memory; beside: a torque (n, 3) [N m] that
-        acts too, and is taken off."""
+        """Commands, one for each wheel, and the law's memory; external: another torque (n, 3) [N m]
+        on the body, which the wheels compensate."""
         momenta = rows[:, self.first : self.least] * self.wheels.momentum
         omega = rows[:, self.rates : self.rates + 3] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
         gyroscopic = np.cross(omega, momenta @ self.axes.T)
-        u = self.unhurried(u, omega, gyroscopic) - beside + gyroscopic
-        # The torque of each bearing on the body; near standstill it is not relied upon.
+        u = self.limit_power(u, omega, gyroscopic) - external + gyroscopic
+        # The torque of each bearing on the body, smoothed to zero near standstill.
         speed = momenta / self.wheels.inertia - omega @ self.axes
         size = self.wheels.coulomb + self.wheels.viscous * np.abs(speed)
-        rubbing = size * speed / (np.abs(speed) + 1.0)
+        friction = size * speed / (np.abs(speed) + 1.0)
         if self.out is not None:
-            u = u - rubbing[:, [self.out]] * self.axes[:, self.out]
-            rubbing[:, self.out] = 0.0
-        c = self.shared(u, self.rate * momenta / self.motor) - rubbing / self.motor
+            u = u - friction[:, [self.out]] * self.axes[:, self.out]
+            friction[:, self.out] = 0.0
+        c = self.allocate(u, self.rate * momenta / self.motor) - friction / self.motor
         return np.clip(c, -1.0, 1.0), state
 
-    def unhurried(self, u: Array, omega: Array, gyroscopic: Array) -> Array:
-        """u (n, 3) less what of it speeds the body up, as far as the wheels' gyroscopic torque
-        (n, 3) at the rate (n, 3) takes more than half of their limits; where it takes all of them,
-        nothing is left of that."""
+    def limit_power(self, u: Array, omega: Array, gyroscopic: Array) -> Array:
+        """u (n, 3) with a factor on the part along omega (n, 3) that speeds up the body: 1 while
+        the wheels' gyroscopic torque (n, 3) takes at most half of their limits, falling to 0 when
+        it takes all."""
         load = np.max(np.abs(gyroscopic @ self.envelope.T), axis=1, keepdims=True)
         power = np.maximum(np.sum(u * omega, axis=1, keepdims=True), 0.0)
         square = np.maximum(np.sum(omega * omega, axis=1, keepdims=True), 1e-300)
         return np.asarray(u - np.clip(2.0 * load - 1.0, 0.0, 1.0) * power / square * omega)
 
-    def shared(self, u: Array, relief: Array) -> Array:
-        """Commands (n, wheels) within +-1 for torques u (n, 3) [N m]; of the commands `relief` what
-        makes no torque is added, as far as there is room."""
+    def allocate(self, u: Array, relief: Array) -> Array:
+        """Commands (n, wheels) within +-1 for torques u (n, 3) [N m]. As far as the limits allow,
+        it adds the part of the commands `relief` that makes no torque."""
         least = np.max(np.abs(u @ self.envelope.T), axis=1, keepdims=True)
         most = np.maximum(least, 1.0)
         c = u @ self.share.T / self.motor
         for n in self.null:
-            has = np.abs(n) > 1e-9  # others c leaves within the limits
+            has = np.abs(n) > 1e-9  # the commands of other wheels are within the limits
             middle, half = -c[:, has] / n[has], most / np.abs(n[has])
             low = np.max(middle - half, axis=1, keepdims=True)
             high = np.min(middle + half, axis=1, keepdims=True)
@@ -284,18 +284,18 @@ class Allocated(Controller):
 
 @dataclass(eq=False)
 class Unloading(Controller):
-    """A law by wheels, whose momentum coils or thrusters beside them take away meanwhile.
+    """Runs a law with wheels while coils or thrusters unload them.
 
         m = -(k/|B|^2) B x h   of coils, whose torque is m x B = -k (h - (h . B) B / |B|^2);
         u = -k h               of thrusters,
 
-    h the momentum of the wheels in body axes. The wheels hold against that torque, which is known,
-    and so take it up. Along B coils take nothing; but B turns, twice around in an orbit. What
-    exceeds the limits is shortened, not turned.
+    with h the momentum of the wheels in body axes. The wheels balance this known torque, and so
+    lose momentum. Coils remove none along B, but B rotates twice in an orbit. A moment or torque
+    beyond the limits keeps its direction.
 
-    other: the `MagneticCoils` or the `Torque` beside the wheels; most: moment [A m^2] or torque
-    [N m] of a full command, () or (3,). rate: k [1/s], by default a tenth over the time in which a
-    motor fills its wheel, or `damping_rate` of coils where that is less.
+    other: the `MagneticCoils` or the `Torque` that unload the wheels; most: moment [A m^2] or
+    torque [N m] of a full command, () or (3,). rate: k [1/s], by default 0.1 / (the time in which a
+    motor fills its wheel), or `damping_rate` of coils if that is less.
 
     Source: Camillo & Markley (1980), Orbit-averaged behavior of magnetic control laws for momentum
     unloading, J. Guidance and Control 3(6).
@@ -316,7 +316,7 @@ class Unloading(Controller):
             if isinstance(self.other, MagneticCoils):
                 self.rate = min(self.rate, damping_rate(self.other))
         self.refuse_gains("rate")
-        self.first = self.law.least  # where the field is shown
+        self.first = self.law.least  # first column of the field
         self.least = self.first + 3 * isinstance(self.other, MagneticCoils)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
@@ -335,11 +335,11 @@ class Unloading(Controller):
 
 @dataclass(eq=False)
 class SpinByScale(Controller):
-    """Brings a scalable body to the size at which its momentum has the spin wanted.
+    """Brings a scalable body to the size at which its momentum gives the commanded spin.
 
-    The spin goes as 1/s^2, so that the scale wanted is d = s sqrt(omega_z / spin). The scaling
-    force holds the body against its own spinning, and what remains of the equation of motion,
-    T s'' = s omega.J omega + S, is an oscillator:
+    The spin goes as 1/s^2, so the goal is the scale d = s sqrt(omega_z / spin). The scaling force
+    cancels the centrifugal term of the equation of motion, T s'' = s omega.J omega + S, and makes
+    it an oscillator:
 
         S = -s omega.J omega - T (n^2 (s - d) + 2 z n s').
 
@@ -375,7 +375,7 @@ class SpinByScale(Controller):
         return super().arguments(plant)
 
     def commands(self, rows: Array) -> Array:
-        """Commands (n, 1) for observations (n, 10): quaternion, rates, spin wanted, s and s'."""
+        """Commands (n, 1) for observations (n, 10): quaternion, rates, commanded spin, s and s'."""
         omega, spin = rows[:, 4:7] * self.rate_limit, rows[:, 7] * self.spin_scale
         s, rate = rows[:, self.width], rows[:, self.width + 1] * self.scaling.rate
         spin = np.where(np.abs(spin) > 1e-6, spin, 1e-6)

@@ -1,4 +1,4 @@
-"""Laws for a target attitude: slews about the eigenaxis or past cones, hysteretic feedback,
+"""Laws for a target attitude: slews about the eigenaxis or around cones, hysteretic feedback,
 tracking."""
 
 from dataclasses import KW_ONLY, dataclass
@@ -14,25 +14,25 @@ from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
 _LAYER = 1.25  # control periods, of `BangBang`
-_PLACES = np.arange(1, 17) / 16.0  # of a turn, at which it is looked at
+_PLACES = np.arange(1, 17) / 16.0  # fractions of a turn at which `Detour` checks it
 
 
 @dataclass(eq=False, kw_only=True)
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
-    `AttitudePD` with a limiter for the error, and the gyroscopic torque apart:
+    `AttitudePD` with a limited error and a separate gyroscopic torque:
 
         u = s J (-2 n^2 sat(v) - 2 z n g + omega_t x omega) + omega x J omega,
 
-    sat shortening v, not turning it, to |v| = z r / n: beyond that the body coasts with the slew
-    rate r [rad/s] relative to the target. s, at most 1, keeps u within the limits; as neither sat
-    nor s turns anything, and all gains go as J, a slew from rest stays on its eigenaxis. r is at
-    most `slew_rate`, and so low that the law brakes within the limits: n r p = a (1 - c r^2), with
-    a the largest acceleration about the eigenaxis, c the part of the limits that the gyroscopic
-    torque of 1 rad/s about it takes, at most half of them at r, and p = exp(-f / tan f), cos f = z,
-    as the linear law brakes by at most n r p. gyroscopic=False leaves omega x J omega out, as the
-    simpler of the published laws does.
+    where sat scales v down to |v| = z r / n: with a larger error the body coasts at the slew rate r
+    [rad/s] relative to the target. s, at most 1, keeps u within the limits. Neither sat nor s
+    changes a direction and all gains are proportional to J, so a slew from rest stays on its
+    eigenaxis. r is at most `slew_rate`, and low enough to brake within the limits: n r p =
+    a (1 - c r^2), with a the largest acceleration about the eigenaxis, c the fraction of the limits
+    that the gyroscopic torque of 1 rad/s about it takes (c r^2 at most one half), and
+    p = exp(-f / tan f), cos f = z, since the linear law brakes by at most n r p. gyroscopic=False
+    omits omega x J omega, as the simpler of the published laws does.
 
     Gains: frequency n [rad/s], by default 2.8 sqrt(a) as for `AttitudePD`, damping z, slew_rate
     [rad/s].
@@ -65,7 +65,7 @@ class QuaternionFeedback(AttitudePD):
         largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
         coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
-        return self.limited_beside(u, coupling)
+        return self.limited_sum(u, coupling)
 
     def slew(self, axis: Array) -> Array:
         """The slew rate (n,) [rad/s] about unit axes (n, 3)."""
@@ -77,26 +77,26 @@ class QuaternionFeedback(AttitudePD):
 
 @dataclass(eq=False)
 class BangBang(BodyLaw):
-    """Full torque towards the target, then full torque against, about the eigenaxis.
+    """Full torque towards the target, then full torque against it, about the eigenaxis.
 
-    With e the eigenaxis and y the angle of the attitude that would be reached in h seconds at the
+    With e the eigenaxis and y the angle of the attitude that the body reaches in h seconds at its
     present rate, a the largest acceleration about e that the limits allow, times `braking`, and c
-    the part of the limits that the gyroscopic torque of 1 rad/s about e takes,
+    the fraction of the limits that the gyroscopic torque of 1 rad/s about e takes,
 
         f_0(y) = y / h                                  for y <= a h^2,
         f_0(y) = (sqrt(a^2 h^2 + 8 a y) - a h) / 2      beyond,
         f^2 = (1 - exp(-c f_0^2)) / c,  f^2 at most 1 / (2 c), f at most `slew_rate`,
 
-    the rate wanted is -f e, and u = omega x J omega - s J (omega + f e) / h, s at most 1 for u to
-    stay within the limits. f_0 is the switching curve of the bang-bang slew, rate^2 = 2 a angle,
-    whose time `eigenaxis_time` tells, with a layer of width h about it; near the end the law is
-    linear, critically damped with the frequency 1 / h, so that it does not chatter with the control
-    period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
-    gyroscopic torque, which counts up to half of the limits.
+    the desired rate is -f e, and u = omega x J omega - s J (omega + f e) / h, with s at most 1 to
+    keep u within the limits. f_0 is the switching curve of the bang-bang slew, rate^2 = 2 a angle,
+    with a layer of width h about it; `eigenaxis_time` gives the time of that slew. Near the end the
+    law is linear and critically damped with the frequency 1 / h, so it does not chatter with the
+    control period. f is the curve of a body that brakes with a (1 - c rate^2), the part that the
+    gyroscopic torque leaves; this torque counts up to half of the limits.
 
-    Gains: layer h [s], by default 1.25 control periods, for an env with sensors 2, and a delay
-    more, as noise, and commands that act sooner or later than is known, make a narrow layer
-    chatter; braking below 1 for what is not known of the body; slew_rate [rad/s].
+    Gains: layer h [s], by default 1.25 control periods, or 2 for an env with sensors, plus a delay,
+    because noise, and commands that act at an uncertain time, make a narrow layer chatter; braking,
+    below 1 for an uncertain body; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -132,7 +132,7 @@ class BangBang(BodyLaw):
         e = v / np.maximum(sine, 1e-12)
         rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
         u = -(omega + rate * e) @ self.inertia / h
-        return self.limited_beside(u, self.gyroscopic_torque(omega))
+        return self.limited_sum(u, self.gyroscopic_torque(omega))
 
     def curve(self, y: Array, e: Array) -> Array:
         """f (n, 1) [rad/s] for the angles y (n, 1) [rad] about the axes e (n, 3)."""
@@ -148,18 +148,18 @@ class BangBang(BodyLaw):
 
 @dataclass(eq=False, kw_only=True)
 class Hysteretic(AttitudePD):
-    """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
+    """`AttitudePD` towards q or -q as a memory h = +-1 chooses, not always towards the nearer.
 
         u = J (-2 n^2 h v - 2 z n g + omega_t x omega + a) + omega x J omega,
-        h changes its sign where h q_0 < -delta,
+        h changes its sign if h q_0 < -delta,
 
-    q = (q_0, v) the error quaternion. Near a half turn, where the nearer way is decided by noise,
-    the body is turned on in the direction in which it was going: a change needs q_0 to be beyond
-    zero by delta. As observations do not tell q from -q, the memory has the quaternion of the last
-    period too, and of q and -q the one near to it is meant (lifting the path of attitudes).
+    with q = (q_0, v) the error quaternion. Near a half turn noise decides which way is the shorter;
+    this law keeps its direction until q_0 is beyond zero by delta. Observations do not distinguish
+    q from -q, so the memory also holds the last quaternion, and the law takes the sign nearer to it
+    (it lifts the path of attitudes).
 
     The memory is (h (n,), q (n, 4), the target's rate in its own axes (n, 3)): the `state` that
-    `predict` takes and returns. Where an episode starts, h is that of the nearer way.
+    `predict` takes and returns. At the start of an episode h chooses the shorter way.
 
     Gains: frequency n [rad/s], damping z, delta in (0, 1).
 
@@ -192,21 +192,21 @@ class Hysteretic(AttitudePD):
 
 @dataclass(eq=False, kw_only=True)
 class AttitudePID(AttitudePD):
-    """`AttitudePD` less an estimate J e of a torque that is not known, in the place of an integral.
+    """`AttitudePD` minus an estimate J e of an unknown torque, in place of an integral.
 
         u = J (-2 n^2 v - 2 z n g + omega_t x omega + a - e) + omega x J omega,
         e' = (omega' - J^-1 (u - omega x J omega) - e) / T,
 
-    u as it is after its limits, so that a large slew does not wind e up. Within the limits J e is
-    the integral of a PID law, n^2 / T of it, beside a stiffness and a damping that are larger by
-    2 z n / T and 1 / T: a small error has the roots of s^2 + 2 z n s + n^2, and -1 / T. Under a
-    steady torque d `AttitudePD` stays off by |J^-1 d| / n^2; here e is J^-1 d in the end. What the
-    actuator does not give is taken for such a torque too: J e is at most an eighth of the limits.
+    with u after its limits, so that a large slew does not wind up e. Within the limits this is a
+    PID law with the integral gain n^2 / T, a stiffness larger by 2 z n / T and a damping larger by
+    1 / T: a small error has the roots of s^2 + 2 z n s + n^2, and -1 / T. Under a steady torque d
+    `AttitudePD` keeps an error of |J^-1 d| / n^2; here e converges to J^-1 d. The estimate includes
+    any torque that the actuator fails to give, so J e is limited to an eighth of the limits.
 
     The memory is (e (n, 3), rates (n, 3) and angular acceleration (n, 3) of the last period, the
-    target's rate in its own axes (n, 3)); where an episode starts, e is zero. Gains: frequency n
-    [rad/s], damping z, integral_time T [s], by default 2 / n, with coils in an orbit of rate w 100
-    / w, for they seldom give all that is asked for.
+    target's rate in its own axes (n, 3)); at the start of an episode e is zero. Gains: frequency n
+    [rad/s], damping z, integral_time T [s], by default 2 / n; with coils, which seldom give the
+    full torque, 100 / w on an orbit of rate w.
 
     Source: Ohnishi, Shibata & Murakami (1996), Motion control for advanced mechatronics,
     IEEE/ASME Trans. Mechatronics 1(1), for the observer of a disturbance.
@@ -245,20 +245,20 @@ class AttitudePID(AttitudePD):
 
 @dataclass(eq=False)
 class GeometricTracking(AttitudePD):
-    """Follows a target by errors of rotation matrices.
+    """Follows a target, with errors of rotation matrices.
 
-    With R and R_d the attitudes of body and target, body to world, and w = R^T R_d Omega_d the
+    With R and R_d the attitudes of body and target, each to world, and w = R^T R_d Omega_d the
     target's angular velocity in body axes, which is observed,
 
         e_R = 1/2 (R_d^T R - R^T R_d)^vee,    e_Omega = Omega - w,
         u = -J (k_R e_R + k_Omega e_Omega + Omega x w - R^T R_d dOmega_d/dt) + Omega x J Omega.
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
-    -q, and next to nothing near a half turn, from which the law starts slowly. The rest, memory
-    and gains are those of `AttitudePD`: k_R = n^2 and k_Omega = 2 z n. In the paper they are
-    torques, the same about all axes, and a slender body is stiffest about its smallest moment; as
-    they go with J here, e_Omega' = -k_R e_R - k_Omega e_Omega whatever the body. The frequency n is
-    2.8 sqrt(a) by default.
+    -q, and nearly zero near a half turn, from which the law starts slowly. Memory and gains are
+    those of `AttitudePD`: k_R = n^2 and k_Omega = 2 z n. In the paper the gains are torques, equal
+    about all axes, so a slender body is stiffest about its smallest moment; here they are
+    multiplied by J, so e_Omega' = -k_R e_R - k_Omega e_Omega for every body. The frequency n is 2.8
+    sqrt(a) by default.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
     49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16); gains with J are ours.
@@ -274,18 +274,17 @@ class GeometricTracking(AttitudePD):
 
 @dataclass(eq=False, kw_only=True)
 class Detour(AttitudePD):
-    """Turns straight to the target, or past the cones that lie in the way.
+    """Turns straight to the target, or around keep-out cones on the path.
 
-    A cone is in the way where its axis, the boresight, would come within `margin` [rad] of it on
-    the straight turn. Then the boresight is sent along the tangent to the cone, on the side on
-    which the turn passes its middle: with gamma the angle from the boresight to the middle and beta
-    the half angle and the margin together, in a direction that is off that of the middle by
-    arcsin(sin beta / sin gamma), as far as the middle is. Both are found anew in each control
-    period, so that the way closes around the cone, until the straight turn is free. The law is that
-    of `AttitudePD`, whose gains it takes.
+    A cone blocks the path if the boresight would come within `margin` [rad] of it on the straight
+    turn. The boresight then follows the tangent to the cone, on the side on which the turn passes
+    its centre: with gamma the angle from the boresight to the centre and beta the half angle plus
+    the margin, it turns by gamma in a direction that differs from that of the centre by
+    arcsin(sin beta / sin gamma). Each control period computes both again, so the path curves around
+    the cone until the straight turn is free. Law and gains are those of `AttitudePD`.
 
-    cones: of each the boresight, body axes, and the half angle [rad]. column: from which
-    observations show the middles, body axes.
+    cones: of each the boresight, body axes, and the half angle [rad]. column: first column of the
+    cones' centres in an observation, body axes.
 
     Source: ours; a tangent around an obstacle, as Kamon, Rimon & Rivlin (1998), TangentBug,
     Int. J. Robotics Research 17(9).
@@ -327,13 +326,13 @@ class Detour(AttitudePD):
         return self.torque(wanted, omega, np.zeros_like(omega)), None
 
     def past(self, q: Array, middle: Array, a: Array, half: float) -> tuple[Array, Array]:
-        """Where on the straight turn the boresight a comes too near to the middle (n, 3) of a cone,
-        as a part of the turn, inf where it does not (n,); and the attitude (n, 4) relative to where
-        it is then to turn. q (n, 4): relative to the target; half: the half angle [rad]."""
+        """The fraction (n,) of the straight turn at which the boresight a comes too near to the
+        centre (n, 3) of a cone, inf if it never does; and the attitude (n, 4) relative to the
+        detour's target. q (n, 4): relative to the target; half: half angle [rad]."""
         v = nearer(q)
         size = np.linalg.norm(v, axis=-1, keepdims=True)
         angle = 2.0 * np.arctan2(size, np.abs(q[:, :1]))
-        # The boresight on the way, in the axes of the body now.
+        # The boresight along the path, in the present body axes.
         rotation = -v / np.maximum(size, 1e-12) * angle
         way = rotate(from_rotation_vector(_PLACES[:, None, None] * rotation), a)
         near = np.sum(way * middle, axis=-1)  # (places, n)
@@ -342,7 +341,7 @@ class Detour(AttitudePD):
         )
         inside, closest = near > np.cos(beta), way[np.argmax(near, axis=0), np.arange(len(q))]
         cosine = np.clip(middle @ a, -1.0, 1.0)
-        # Who only moves away from it is not held up.
+        # A turn that only moves away from the cone is not blocked.
         blocked = inside.any(axis=0) & (near.max(axis=0) > cosine)
         gamma = np.arccos(cosine)
         towards = middle - cosine[:, None] * a

@@ -1,5 +1,4 @@
-"""What classical controllers share: what they have to know of an env, the interface of learned
-policies, and limits of torque."""
+"""Base of classical controllers: an env as a plant, the interface of policies, torque limits."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -24,24 +23,24 @@ Flags = NDArray[np.bool_]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
 _ATTITUDES = "quaternion", "quaternion_continuous"
-_CHANGES = (  # wrappers that stand between a law and what it reads or commands
+_CHANGES = (  # wrappers that may change what a law reads or commands
     gym.ObservationWrapper, gym.ActionWrapper, VectorObservationWrapper, VectorActionWrapper,
 )  # fmt: skip
 
 
 class Plant:
-    """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
+    """An env, single or vector, as the plant of a controller; ValueError unless it is rbgym's.
 
-    given: what the classes take of an env, by the names of their arguments. columns: of an
+    given: constructor arguments of controllers that the env determines, by name. columns: of an
     observation as laws read it, by name; commands: of an action. strength: factor of all torques.
-    wheels, coils, scaling: the actuator, where it has that; unloads: what takes the momentum of its
-    wheels, and unloads_by: its full command. target, rest, axis: whether the goal is one of these
-    kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
-    state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
-    0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
-    `shown` columns. delay, lag [s], has_pulses: of commands; waiting: how many of each wait.
-    mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
-    out: number of the wheel that does not answer, of those from 0 on; None where all do.
+    wheels, coils, scaling: the actuator, if it has that; unloads: the effector that unloads its
+    wheels, and unloads_by: its full command. target, rest: whether the goal is of that kind; axis:
+    the goal, if it is an `Axis`. moves: whether the target moves. measured: whether sensors add
+    noise. reads: number of columns of attitude, rates and perhaps the target's rates, 0 if the
+    attitude is not a quaternion. first: first of the `shown` columns of the actuator. delay, lag
+    [s], has_pulses: of the commands; waiting: how many past commands of each channel are shown.
+    mixing: (3, channels), the torque of full commands, body axes [N m], zero for coils.
+    out: number of a failed wheel, from 0 on; None if all work.
     """
 
     def __init__(self, env: Any, out: int | None = None) -> None:
@@ -92,7 +91,7 @@ class Plant:
             "column": keep_out.first if keep_out else 0,
             "strength": self.strength,
             "scaling": self.scaling,
-            # Of one that may fail, those of what is in it.
+            # A sensor that may fail wraps another, which has the normals.
             "normals": getattr(getattr(sensor, "sensor", sensor), "normals", ()),
         }
         self.out = out
@@ -105,7 +104,7 @@ class Plant:
                 self.given["torque_limit"] = motor * answer.shares
             if self.unloads is not None:
                 self.unloads_by = np.array([*self.commands.values()][1].scale)
-        # Scales that laws take, by the names of what is commanded and shown.
+        # Scales that laws take, from the columns of commands and observations.
         shown = {one.name: one for one in assembly.columns} | self.columns
         for name, one in {
             "force_limit": self.commands.get("force"),
@@ -129,8 +128,8 @@ class Plant:
         return np.zeros((3, command.size))
 
     def shows(self, *names: str) -> bool:
-        """Whether observations begin with the quaternion of what the goal speaks of and these, in
-        that order, and have all rates among them as parts of `rate_limit`."""
+        """Whether observations begin with the goal's quaternion and then these quantities, in this
+        order, with every rate scaled by `rate_limit`."""
         attitude, *rest = self.columns.values()
         of_goal = attitude.frame == self.goal.attitude_shown
         of_limit = all(
@@ -143,12 +142,12 @@ class Plant:
 
 
 def plant_of(env: Any) -> Plant:
-    """The plant that an env is, or a plant as it is."""
+    """The plant of an env; a plant is returned unchanged."""
     return env if isinstance(env, Plant) else Plant(env)
 
 
 def without(wheels: Any, out: int | None) -> Any:
-    """The wheels but for number `out`, if that is one."""
+    """The wheels without number `out`; all of them if it is None."""
     if out is None:
         return wheels
     axes = list(np.asarray(wheels.axes))
@@ -159,7 +158,8 @@ def without(wheels: Any, out: int | None) -> Any:
 
 
 class Bound(NamedTuple):
-    """What a law holds for: a number of an env, in words and of its `Plant`, below `most`."""
+    """A condition for a law to work: a number of the plant, of(plant), must stay below `most`.
+    words: what the number is."""
 
     words: str
     most: float
@@ -167,20 +167,20 @@ class Bound(NamedTuple):
 
 
 def _refuse_wrappers(env: Any) -> None:
-    """ValueError where a wrapper changes observations or actions, which laws take as the env has
+    """ValueError if a wrapper changes observations or actions, which laws need as the env defines
     them."""
     space, layer = env.unwrapped.observation_space, env
     while layer is not env.unwrapped:
         if isinstance(layer, _CHANGES) or layer.observation_space != space:
             raise ValueError(
                 "env must have no wrapper that changes observations or actions for a controller, "
-                f"got {type(layer).__name__}; env.unwrapped is without"
+                f"got {type(layer).__name__}; env.unwrapped has none"
             )
         layer = layer.env
 
 
 class Policy(Protocol):
-    """What a classical controller and a Stable-Baselines3 model have in common."""
+    """The common interface of classical controllers and Stable-Baselines3 models."""
 
     def predict(
         self,
@@ -194,10 +194,10 @@ class Policy(Protocol):
 
 
 class Controller:
-    """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-    least: columns that an observation must have; usual: what errors say where it is 0. by_name:
-    whether it finds its columns by their names, and needs no attitude at the front. holds: for
-    which envs it does what it is for."""
+    """Maps observations to commands; a subclass has `commands`, or `act` if it has a memory.
+    least: least number of columns of an observation; usual: allowed numbers in words, for errors if
+    least is 0. by_name: whether it finds its columns by name, and needs no attitude in front.
+    holds: conditions of the env under which it works."""
 
     least = 0
     usual = "one row or n rows of"
@@ -206,13 +206,13 @@ class Controller:
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
-        """The controller for an env, single or vector. Raises ValueError where it does not fit."""
+        """The controller for an env, single or vector. Raises ValueError if it does not fit."""
         plant = plant_of(env)
         return cls(**cls.arguments(plant), **{**cls.usual_gains(plant), **gains})
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
-        """What the class takes of an env; ValueError, which says for which envs it is."""
+        """Constructor arguments that the env determines; ValueError if the class does not fit."""
         takes = signature(cls).parameters
         return {name: value for name, value in plant.given.items() if name in takes}
 
@@ -222,18 +222,18 @@ class Controller:
         return {}
 
     def refuse_gains(self, *names: str, **values: float) -> None:
-        """Raise ValueError for gains, by name or value, that are no positive numbers, or whose
-        powers would be none."""
+        """Raise ValueError for gains, by name or value, that are not positive numbers, or so large
+        that their powers overflow."""
         for name, value in ({name: getattr(self, name) for name in names} | values).items():
             if positive(name, value) > _LARGEST:
                 raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}")
 
     def commands(self, rows: Array) -> Array:
-        """Commands (n, channels) for observations (n, columns), without a memory."""
+        """Commands (n, channels) for observations (n, columns)."""
         raise NotImplementedError
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, channels) for observations (n, columns), and the memory afterwards."""
+        """Commands (n, channels) for observations (n, columns), and the new memory."""
         return self.commands(rows), None
 
     def fits(self, columns: int) -> bool:
@@ -248,11 +248,11 @@ class Controller:
         deterministic: bool = True,
     ) -> tuple[NDArray[np.float32], Any]:
         """Actions for observations (n, columns) or (columns,), or for a dict of goals, and the
-        memory for the next call, as Stable-Baselines3's models answer.
+        memory for the next call, as models of Stable-Baselines3 do.
 
         state: the memory that the last call returned, None at first; most controllers have none.
-        episode_start: (n,), where an episode begins and the memory with it. deterministic: plays
-        no part, as there is no noise. Raises ValueError for an observation of another shape.
+        episode_start: (n,), whether an episode begins, which clears the memory. deterministic:
+        ignored, as there is no noise. Raises ValueError for an observation of a wrong shape.
         """
         if isinstance(observation, dict):
             observation = relative(observation)
@@ -268,7 +268,7 @@ class Controller:
 
 
 class Idle(Controller):
-    """No torque, from as many commands as an env has."""
+    """Zero commands, as many as the env has channels."""
 
     def __init__(self, channels: int = 3) -> None:
         self.channels = count("channels", channels)
@@ -280,15 +280,15 @@ class Idle(Controller):
 class Law(Controller):
     """A feedback law u(attitude, rates, the target's rates).
 
-    torque_limit: (3,) [N m], body axes; what exceeds it is shortened, not turned. rate_limit: rate
-    [rad/s] that observations show as 1. dt: control period [s], 0 for none. width: columns of an
-    observation that are attitude, rates and perhaps the target's rates, all of them by default.
-    envelope: (k, 3) [1/(N m)], the torques u that the actuator can give, as |envelope u| <= 1.
+    torque_limit: (3,) [N m], body axes; a larger torque is scaled down and keeps its direction.
+    rate_limit: rate [rad/s] that observations show as 1. dt: control period [s], 0 for none. width:
+    number of columns of attitude, rates and perhaps the target's rates, by default all.
+    envelope: (k, 3) [1/(N m)]; the actuator can give the torques u with |envelope u| <= 1.
     """
 
     usual = "7 or 10"
-    slews = ""  # what errors call a law for a target attitude, and none but that
-    still = False  # whether that has to be at rest
+    slews = ""  # for a law of slews: its name in error messages
+    still = False  # whether its target has to be at rest
     every_axis = False  # whether the law needs torque about each axis
     width: int | None = None
 
@@ -309,7 +309,7 @@ class Law(Controller):
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if cls.slews and (not plant.target or plant.has_forces):
             raise ValueError(
-                f"env must have a target attitude, and none but that, for {cls.slews}; "
+                f"env must have a target attitude, and no position to reach, for {cls.slews}; "
                 f"its goal is {plant.goal!r}, its actuator {plant.actuator!r}"
             )
         if cls.still and plant.moves:
@@ -325,11 +325,11 @@ class Law(Controller):
         raise NotImplementedError
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Torque (n, 3) [N m, body] for what `torque` takes, and the memory afterwards."""
+        """Torque (n, 3) [N m, body] for the arguments of `torque`, and the new memory."""
         return self.torque(*seen), None
 
     def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """The same for observations (n, columns): quaternion (w, x, y, z), then rates as a part of
+        """`feedback` for observations (n, columns): quaternion (w, x, y, z), then rates over
         rate_limit."""
         rates = rows[:, 4 : self.width] * self.rate_limit
         wanted = rates[:, 3:6] if rates.shape[1] == 6 else np.zeros_like(rates[:, :3])
@@ -344,12 +344,12 @@ class Law(Controller):
         return super().fits(columns) if self.least else min(columns, wanted) in (7, 10)
 
     def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
-        """The target's angular acceleration (n, 3) [rad/s^2], body axes, and its rate in its own
-        axes (n, 3) [rad/s], of which `last` was a period ago; zero in lanes that begin, (n,).
+        """The target's angular acceleration (n, 3) [rad/s^2], body axes, zero in lanes that begin
+        (n,); and its rate in its own axes (n, 3) [rad/s]. last: that rate a period ago.
 
-        The change is taken in the target's axes, so that the turning of the body is not in it. It
-        is the mean of the last period: of a motion of frequency w it comes a period late, by a
-        part w dt of its size.
+        The difference is taken in the target's axes, so that the body's rotation does not enter. It
+        is the mean over the last period; its delay is an error of w dt, relative, for a motion of
+        frequency w.
         """
         q, _, wanted = seen
         rate = rotate(q, wanted)
@@ -359,17 +359,17 @@ class Law(Controller):
         return rotate_inverse(q, change), rate
 
     def in_limits(self, u: Array) -> Array:
-        """The torque in parts of its limits; none about an axis that has no torque."""
+        """The torque over its limits; 0 about an axis without torque."""
         return np.asarray(u / np.where(self.limits > 0, self.limits, np.inf))
 
     def limited(self, u: Array) -> Array:
-        """The torque within the limits, shortened but not turned."""
+        """The torque, scaled down to the limits in its direction."""
         return np.asarray(shortened(self.in_limits(u)) * self.limits)
 
-    def limited_beside(self, u: Array, whole: Array) -> Array:
+    def limited_sum(self, u: Array, whole: Array) -> Array:
         """whole + s u (n, 3), with the largest s in [0, 1] that is within the limits.
 
-        For u there is always half of them: what `whole` has beyond that is cut off by shortening.
+        First `whole` is scaled down to half of the limits, which leaves half of them for u.
         """
         taken = 2.0 * np.max(np.abs(whole @ self.envelope.T), axis=-1, keepdims=True)
         whole = whole / np.maximum(taken, 1.0)
@@ -380,7 +380,7 @@ class Law(Controller):
 
 @dataclass(eq=False)
 class BodyLaw(Law):
-    """A law that knows the body; a subclass declares torque_limit, and its gains, as fields."""
+    """A law that knows the body. A subclass declares torque_limit and its gains as fields."""
 
     body: RigidBody
     _: KW_ONLY
@@ -392,17 +392,17 @@ class BodyLaw(Law):
         self.inertia = np.asarray(checked_body(self.body).inertia)
 
     def gyroscopic_torque(self, omega: Array) -> Array:
-        """omega x J omega (n, 3) [N m], which the body needs to turn steadily."""
+        """omega x J omega (n, 3) [N m], the torque of a steady rotation."""
         return np.cross(omega, omega @ self.inertia)
 
     def acceleration(self, axis: Array) -> Array:
-        """Largest angular acceleration (n,) [rad/s^2] about unit axes (n, 3) that do not turn."""
+        """Largest angular acceleration (n,) [rad/s^2] from rest about unit axes (n, 3)."""
         excess: Array = np.max(np.abs(axis @ self.inertia @ self.envelope.T), axis=-1)
         return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
 
     def agility(self) -> float:
-        """sqrt(a) [rad/s], a the least angular acceleration that the limits allow about a body axis
-        that has torque: frequencies of a law that is neither slow nor overshoots go as this."""
+        """sqrt(a) [rad/s], with a the smallest of the largest angular accelerations about the body
+        axes that have torque: the frequency of a fast law without overshoot is a multiple of it."""
         has = self.limits > 0
         if not has.any():
             return 1.0  # without torque no law is faster than another
@@ -410,19 +410,19 @@ class BodyLaw(Law):
         return float(slowness[:, has].max() ** -0.5)
 
     def sampled(self, frequency: float, most: float = 0.45) -> float:
-        """The frequency [rad/s], but at most `most` in a control period."""
+        """The frequency [rad/s], limited to `most` radians in a control period."""
         return min(frequency, most / self.dt) if self.dt else frequency
 
     def gyroscopic_load(self, axis: Array) -> Array:
-        """Part of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)
-        takes; at another rate w that times w^2."""
+        """Fraction of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)
+        takes; it goes as the square of the rate."""
         torque = self.gyroscopic_torque(axis)
         return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
 
 
 def weight_torque(potential: Any, up: Array) -> Array:
-    """The torque (n, 3) [N m, body] on a heavy top or above a soft wall, 0 elsewhere; up (n, 3):
-    the vertical, body axes."""
+    """The torque (n, 3) [N m, body] of gravity on a heavy top, or of a soft wall; else 0. up
+    (n, 3): the vertical, body axes."""
     if not isinstance(potential, HeavyTop | SoftWall):
         return np.zeros_like(up)
     axis = np.asarray(potential.axis)
@@ -434,18 +434,18 @@ def weight_torque(potential: Any, up: Array) -> Array:
 
 
 def shortened(commands: Array) -> Array:
-    """Commands (n, channels) within [-1, 1], shortened but not turned."""
+    """Commands (n, channels), scaled down to [-1, 1] in their direction."""
     excess = np.max(np.abs(commands), axis=-1, keepdims=True)
     return np.asarray(commands / np.maximum(excess, 1.0))
 
 
 def nearer(quaternion: Array) -> Array:
-    """The vector part (..., 3) of that of q and -q whose scalar part is not negative."""
+    """The vector part (..., 3) of q or -q, whichever has a scalar part >= 0."""
     return np.where(quaternion[..., :1] < 0, -1.0, 1.0) * quaternion[..., 1:]
 
 
 def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
-    """Which lanes begin, (lanes,): all of them without a memory."""
+    """Which lanes begin an episode, (lanes,); all of them without a memory."""
     if state is None:
         return np.ones(lanes, dtype=np.bool_)
     if episode_start is None:
@@ -457,7 +457,7 @@ def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
 
 
 def relative(goals: dict[str, Any]) -> Array:
-    """The plain observation that goal-conditioned ones stand for."""
+    """The plain observation of a goal-conditioned one: the attitude relative to the goal, rates."""
     if missing := {"observation", "desired_goal"} - set(goals):
         raise ValueError(f"observation must have {sorted(missing)}, got {sorted(map(str, goals))}")
     state = real("observation['observation']", goals["observation"])
@@ -467,7 +467,7 @@ def relative(goals: dict[str, Any]) -> Array:
 
 
 def read_by_laws(env: Any) -> dict[str, Column]:
-    """The columns of an observation by name; of goals, those that `relative` makes of it."""
+    """The columns of an observation by name; if goal-conditioned, those after `relative`."""
     columns: dict[str, Column] = env.columns
     if not env.task.split:
         return columns

@@ -1,4 +1,4 @@
-"""The controller of a name for an env: which laws fit it, and how they drive its actuator."""
+"""Makes a controller by name for an env: checks that the law fits, and fits it to the actuator."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from rbgym.envs.arguments import keys, named
 
 
 def maker(name: str) -> Callable[..., Controller]:
-    """What makes the law of an env, and of gains by name."""
+    """The function that makes this law from an env and its gains."""
     home, _, law = CONTROLLERS[name].partition(".")
     module = import_module(f"rbgym.agents.controllers.{home}")
     made: Callable[..., Controller] = (getattr(module, law) if law else module).for_env
@@ -26,10 +26,9 @@ def maker(name: str) -> Callable[..., Controller]:
 def make(name: str, env: Any, **gains: Any) -> Controller:
     """The controller of that name for an env, single or vector, with its actuator.
 
-    gains: what the law's class takes; those left out are its defaults. With wheels also `out`, the
-    number of one that does not answer: the others fly. Raises ValueError if there
-    is no such controller or gain, or if it is not for such an env; warns where it may not do what
-    it is for, see `validity`.
+    gains: arguments of the law's class, else its defaults; with wheels also `out`, the number of a
+    failed wheel, which the others replace. Raises ValueError if there is no such controller or
+    gain, or if it does not fit the env; warns if the env is outside the law's `validity`.
     """
     plant, gains = _plant(name, env, gains)
     made = _made(name, plant, gains)
@@ -37,7 +36,7 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
         if (value := of(plant)) >= most:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
-                "give a shorter dt or a lower rate_limit",
+                "set a shorter dt or a lower rate_limit",
                 UserWarning,
                 stacklevel=2,
             )
@@ -45,14 +44,14 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
 
 
 def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
-    """What the controller of that name holds for: in words, the bound, and the number of the env,
-    single or vector, which is to be below it."""
+    """Conditions under which the controller of that name works: for each the number in words, its
+    bound, and its value in the env, single or vector, which must be below the bound."""
     plant, _ = _plant(name, env, {})
     return [(words, most, of(plant)) for words, most, of in _made(name, plant, {}).holds]
 
 
 def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:
-    """What is controlled, and the gains that are the law's own."""
+    """The plant, and the law's own gains; ValueError for an unknown name or gain."""
     named("controller", name, CONTROLLERS)
     plant = Plant(env)
     if gains:
@@ -65,12 +64,12 @@ def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str,
 def _made(name: str, plant: Plant, gains: dict[str, Any]) -> Controller:
     law = maker(name)(plant, **gains)
     fitted = _fitted(law, plant)
-    foreseen = plant.delay + plant.lag > 0 and not (law.by_name or isinstance(law, Idle))
-    return Foreseeing(fitted, plant) if foreseen and plant.mixing.any() else fitted
+    late = plant.delay + plant.lag > 0 and not (law.by_name or isinstance(law, Idle))
+    return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:
-    """What may be given of a law: whatever has a default and is not the env's to say."""
+    """The gains of a law: its arguments with a default that the env does not determine."""
     plant = plant_of(env)
     law = maker(name)(plant)
     said = law.arguments(plant)
@@ -79,9 +78,9 @@ def _gains(name: str, env: Any) -> list[str]:
 
 
 def for_env(env: Any, planners: bool = False) -> list[str]:
-    """Names of the controllers that fit an env, single or vector; "idle" fits each.
+    """Names of the controllers that fit an env, single or vector; "idle" fits every env.
 
-    planners: also those that plan, `PLANNERS`. Raises ValueError for what is no env of rbgym.
+    planners: include `PLANNERS`. Raises ValueError for an env that is not rbgym's.
     """
     plant, found = Plant(env), []
     for name in names():
@@ -94,7 +93,7 @@ def for_env(env: Any, planners: bool = False) -> list[str]:
 
 
 def _fitted(policy: Controller, plant: Plant) -> Controller:
-    """A law of torque for the actuator of an env; whatever else, as it is."""
+    """Fit a law of torque to the actuator of an env; other controllers are returned unchanged."""
     reads = (policy.least or isinstance(policy, Law)) and not policy.by_name
     if reads and not plant.reads:
         raise ValueError(
@@ -105,7 +104,7 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         return policy
     if plant.moves and not (plant.reads == 10 or isinstance(policy, PosePD)):
         raise ValueError(
-            "env must show the rates of its moving target behind those of the body, as parts of "
+            "env must show the rates of its moving target after those of the body, scaled by "
             f"rate_limit, for this controller, got {[*plant.columns]}"
         )
     if plant.scaling is not None:

@@ -1,5 +1,5 @@
-"""Linear-quadratic control: about rest of an attitude or a top upright, about a spin, about
-precession; and the swing-up that ends in it."""
+"""Linear-quadratic control about a target attitude, an upright top, a spin or a precession; and a
+swing-up that ends in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def for_env(env: Any, **gains: Any) -> Law:
 
 @contextmanager
 def solvable(tolerances: Array, dt: float, limits: Array) -> Iterator[None]:
-    """ValueError where a Riccati equation of these numbers has no solution that is finite."""
+    """ValueError if the Riccati equation of these numbers has no finite solution."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
@@ -42,12 +42,12 @@ def solvable(tolerances: Array, dt: float, limits: Array) -> Iterator[None]:
 
 
 def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -> Array:
-    """K (m, n) of u = -K x, which minimises the sum of (x / tolerances)^2 + (u / limits)^2 over the
-    instants dt [s] apart, for x' = A x + B u with u held between them.
+    """The gain K (m, n) of u = -K x that minimises the sum of (x / tolerances)^2 + (u / limits)^2
+    over samples dt [s] apart, for x' = A x + B u with u held between them.
 
-    The motion from instant to instant is exact, by the matrix exponential of A and B together
-    (Van Loan 1978, Computing integrals involving the matrix exponential); the gain is the solution
-    of the discrete Riccati equation. tolerances (n,) and limits (m,) are positive.
+    The motion between samples is exact, by the matrix exponential of A and B together (Van Loan
+    1978, Computing integrals involving the matrix exponential); the gain follows from the discrete
+    Riccati equation. tolerances (n,) and limits (m,) are positive.
     """
     from scipy.linalg import expm, solve_discrete_are
 
@@ -66,13 +66,13 @@ class AttitudeLQR(BodyLaw):
     """Brings the whole attitude to a target at rest.
 
     With x = (p, omega), p the rotation vector from target to body, |p| <= pi, a small motion obeys
-    p' = omega, J omega' = u. With the torque held over a control period, exactly (zero-order
-    hold), u = -K x minimises the sum of (p / angle)^2 + (omega / rate)^2 + (u / limits)^2
-    over the periods. The law is linear at large angles too, where nothing is optimal; it knows no
-    gyroscopic torque, and its gain does not go as J, so that a slew leaves its eigenaxis.
+    p' = omega, J omega' = u. For a torque held over each control period (zero-order hold, exact),
+    u = -K x minimises the sum of (p / angle)^2 + (omega / rate)^2 + (u / limits)^2 over the
+    periods. The law stays linear at large angles, where it is not optimal. It ignores the
+    gyroscopic torque, and its gain is not proportional to J, so a slew leaves its eigenaxis.
 
-    tolerances: angle [rad] and rate [rad/s], by default 0.2 and 0.45 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis.
+    tolerances: angle [rad] and rate [rad/s], by default 0.2 and 0.45 sqrt(a), a the smallest of the
+    largest angular accelerations about the body axes.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.
@@ -114,7 +114,7 @@ class UprightLaw(BodyLaw):
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if not (isinstance(plant.potential, HeavyTop) and plant.goal == Axis()):
-            raise ValueError(f"env must be a top to be brought upright, its goal is {plant.goal!r}")
+            raise ValueError(f"env must be a top with an upright goal, its goal is {plant.goal!r}")
         return super().arguments(plant)
 
 
@@ -124,7 +124,8 @@ class UprightLQR(UprightLaw):
 
     With e the axis, o the upward vertical in body axes and p = (angle / sin angle) o x e the tilt,
     a small motion obeys p' = omega - (omega . e) e, J omega' = mgl p + u. u = -K (p, omega) with K
-    as of `AttitudeLQR`; what exceeds the limits is shortened across the axis, and cut along it.
+    as for `AttitudeLQR`. Torque beyond the limits keeps its direction across the axis, and is cut
+    along it.
 
     tolerances: angle [rad], rates across and along the axis [rad/s].
 
@@ -157,7 +158,7 @@ def _upright(law: Any, q: Array, rates: Array) -> Array:
 
 
 def _limited_across(law: Any, u: Array) -> Array:
-    """u (n, 3), shortened but not turned across the z axis, and cut along it."""
+    """u (n, 3) within the limits: scaled down across the z axis, cut along it."""
     limited: Array = law.limited(u * [1.0, 1.0, 0.0])
     limited[:, 2] = np.clip(u[:, 2], -law.limits[2], law.limits[2])
     return limited
@@ -167,13 +168,13 @@ def _limited_across(law: Any, u: Array) -> Array:
 class SpinLQR(BodyLaw):
     """Holds the spin of a free body about its z axis, a principal one, and the axis upright.
 
-    With s the spin wanted, e the axis, o the upward vertical in body axes,
+    With s the desired spin, e the axis, o the upward vertical in body axes,
     p = (angle / sin angle) o x e the tilt and w = omega - s e, a small motion obeys
 
         p' = w - (w . e) e + s p x e,   J w' = s (J e x w - e x J w) + u,
 
-    where the rates across the axis turn of themselves, which is the nutation, and u = -K (p, w)
-    with K as of `AttitudeLQR`, limits as of `UprightLQR`.
+    where without torque the rates across the axis rotate: the nutation. u = -K (p, w) with K as for
+    `AttitudeLQR` and limits as for `UprightLQR`.
 
     tolerances: angle [rad], rates across and along the axis [rad/s].
 
@@ -203,7 +204,7 @@ class SpinLQR(BodyLaw):
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if plant.goal.sin_nutation != 0.0:
-            raise ValueError(f"env must want its axis upright, its goal is {plant.goal!r}")
+            raise ValueError(f"env must have an upright axis as its goal, got {plant.goal!r}")
         return super().arguments(plant)
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
@@ -222,11 +223,11 @@ class PrecessionLQR(BodyLaw):
         J_3 w_3' = N_3
 
     which do not depend on time. Linearised about the steady motion, with x the errors of (a, a', p,
-    w_3), the torque N = -K x minimises the integral of (x / tolerances)^2 + (N / limits)^2. As the
-    torque is held while the body turns under it, the attitude is taken half a period ahead.
+    w_3), the torque N = -K x minimises the integral of (x / tolerances)^2 + (N / limits)^2. The
+    body rotates under a held torque, so the law uses the attitude half a period ahead.
 
     Source: the equations are Euler's in nutating axes, e.g. Goldstein, Classical Mechanics, 5.7;
-    the gain is the solution of the Riccati equation.
+    the gain follows from the Riccati equation.
     """
 
     torque_limit: ArrayLike
@@ -246,8 +247,8 @@ class PrecessionLQR(BodyLaw):
         if not np.isclose(across, also) or goal.sin_nutation == 0.0:
             raise ValueError(f"goal must be a nutation of a symmetric top, got {goal!r}")
         sin, cos, p = goal.sin_nutation, goal.cos_nutation, goal.precession
-        self.along = goal.spin + p * cos  # w_3 of the motion wanted
-        # Of the first equation over sin a, whose bracket vanishes at the steady motion.
+        self.along = goal.spin + p * cos  # w_3 of the steady motion
+        # Derivative of the first equation by a: its bracket vanishes at the steady motion.
         pull = -(p**2) * sin * sin
         A = np.zeros((4, 4))
         A[0, 1] = 1.0
@@ -295,15 +296,15 @@ class PrecessionLQR(BodyLaw):
 class SwingUp(UprightLaw):
     """Pumps the energy of a hanging top up to that of rest upright, and catches it there.
 
-    The torque across the axis is along the swing, u = k (E_up - E) omega_s, with
-    E_up = mgl the energy wanted and omega_s the rate about the horizontal across the axis: it does
-    positive work while energy is lacking. The rest of the rates, precession and spin, is damped, so
-    that the top passes through the vertical. Within `capture` [rad] of it another law takes over:
-    `UprightLQR`, or with catch="pd" `AxisPD`, as where an axis has no torque. On the test set of
-    TopSwingUp-v0 both catch all, and half of the tops are at rest after 0.86 s, or 0.92 s.
+    The torque across the axis is along the swing, u = k (E_up - E) omega_s, with E_up = mgl the
+    energy upright and omega_s the rate about the horizontal across the axis: it does positive work
+    while the energy is too low. The other rates, precession and spin, are damped, so the top passes
+    through the vertical. Within `capture` [rad] of it another law takes over: `UprightLQR`, or
+    `AxisPD` with catch="pd" or if an axis has no torque. On the test set of TopSwingUp-v0 both
+    catch every top, and half of the tops are at rest after 0.86 s, or 0.92 s.
 
-    Gains: gain k, as a part of the largest torque over mgl [s]; capture [rad]; damping_time [s] of
-    precession and spin; tolerances, see `UprightLQR`.
+    Gains: gain k, as a fraction of the largest torque over mgl [s]; capture [rad]; damping_time [s]
+    of precession and spin; tolerances, see `UprightLQR`.
 
     Source: Astrom & Furuta (2000), Swinging up a pendulum by energy control, Automatica 36(2), for
     the plane; the damping of precession and spin is ours.

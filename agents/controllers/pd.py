@@ -1,4 +1,4 @@
-"""Proportional-derivative control: of an axis, an attitude, a pose, of the rates alone."""
+"""Proportional-derivative control of an axis, an attitude, a pose, or the rates alone."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -35,32 +35,29 @@ def for_env(env: Any, **gains: float) -> Law:
         return AttitudePD.for_env(plant, **gains)
     if plant.rest:
         return RateDamping.for_env(plant, **gains)
-    raise ValueError(f"env must have a goal that a PD law is known for, got {plant.goal!r}")
+    raise ValueError(f"env must have a goal for which there is a PD law, got {plant.goal!r}")
 
 
 @dataclass(eq=False)
 class AxisPD(BodyLaw):
-    """Holds the z axis of a body, a heavy top perhaps, at an angle from the vertical.
+    """Holds the z axis of a body, such as a heavy top, at an angle from the vertical.
 
-    With e the axis, o the upward vertical and d the nearest direction at the angle wanted, all in
-    body axes, the shortest rotation that takes e to d is the quaternion whose vector part is
-    q_v = e x d / sqrt(2 (1 + e . d)). The body torque is Wie's law with that error, the weight's
-    torque taken off and that of the motion wanted, omega_d = p o + s e, put in:
+    With e the axis, o the upward vertical and d the nearest direction at the desired angle, all in
+    body axes, the shortest rotation from e to d is the quaternion with the vector part
+    q_v = e x d / sqrt(2 (1 + e . d)). The torque is Wie's law with that error, minus the torque of
+    the weight, plus a feedforward for the goal's motion omega_d = p o + s e:
 
         u = J (2 n^2 q_v - 2 z n g_t - g_s / T + p o x omega) + omega x J omega + m g l e x o
 
-    g = omega - omega_d, g_t and g_s its parts across and along the axis, J the inertia tensor. For
-    a small tilt the axis obeys x'' + 2 z n x' + n^2 x = 0, the spin's error decays as exp(-t / T).
-    What exceeds the limits is cut without turning the torque across the axis, which comes before
-    the spin's.
+    with g = omega - omega_d, g_t and g_s its parts across and along the axis, J the inertia tensor.
+    A small tilt obeys x'' + 2 z n x' + n^2 x = 0, and the error of the spin decays as exp(-t / T).
+    Torque beyond the limits is cut; the part across the axis comes first and keeps its direction.
 
-    Above a soft wall, dV/dz stands for mgl.
+    Above a soft wall, dV/dz takes the place of mgl.
 
-    Since the torque is held for a control period while the body turns under it, the attitude is
-    taken half a period ahead.
+    The body rotates under a held torque, so the law uses the attitude half a period ahead.
 
-    body, potential: what is controlled. goal: what is wanted. Gains: frequency n [rad/s],
-    damping z, spin_time T [s].
+    goal: the desired motion. Gains: frequency n [rad/s], damping z, spin_time T [s].
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J.
@@ -114,21 +111,21 @@ class AxisPD(BodyLaw):
 class AttitudePD(BodyLaw):
     """Brings the whole attitude to a target, which may move.
 
-    With v the vector part of the error quaternion of positive scalar part, omega_t the target's
+    With v the vector part of the error quaternion with positive scalar part, omega_t the target's
     angular velocity in body axes, a its angular acceleration and g = omega - omega_t,
 
         u = J (-2 n^2 v - 2 z n g + omega_t x omega + a) + omega x J omega.
 
-    A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
-    turned. Gains: frequency n [rad/s], damping z. By default n = 2.4 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis, at most 0.45 in a control period, and z =
-    0.85, which goes beyond the target by 0.6 % of the turn: about there large slews settle soonest,
-    whatever the body. moving: of a target that moves, which asks for more: 6.1 sqrt(a), at most 0.3
-    in a control period. Its acceleration follows from its rates now and a period ago, in its own
-    axes (n, 3), which are the memory; where an episode starts, and without `moving`, it is taken as
-    zero, which leaves an error x = a / n^2.
+    A small error obeys x'' + 2 z n x' + n^2 x = 0. A torque beyond the limits keeps its direction.
+    Gains: frequency n [rad/s], damping z. By default n = 2.4 sqrt(b), at most 0.45 in a control
+    period, with b the smallest of the largest angular accelerations about the body axes; and
+    z = 0.85, which overshoots by 0.6 % of the turn: near it large slews settle soonest, for any
+    body. moving: whether the target moves, which needs a higher default: 6.1 sqrt(b), at most 0.3
+    in a control period. The law computes a from the target's rates now and a period ago, in the
+    target's axes (n, 3), which are the memory. At the start of an episode, and without `moving`, it
+    assumes a = 0, which leaves an error x = a / n^2.
 
-    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; it takes the nearer of q and -q.
     """
 
     torque_limit: ArrayLike
@@ -166,27 +163,29 @@ class AttitudePD(BodyLaw):
         return self.limited(turn + self.gyroscopic_torque(omega))
 
     def turning(self, v: Array, omega: Array, wanted: Array, a: Array | float) -> Array:
-        """J times the angular acceleration asked for (n, 3) [N m]; v, a (n, 3) as above."""
+        """J times the commanded angular acceleration (n, 3) [N m]; v, a (n, 3): see the class."""
         turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega) + a
         return np.asarray(turn @ self.inertia)
 
 
 @dataclass(eq=False)
 class PosePD(AttitudePD):
-    """Docks by `AttitudePD` for the attitude, and a velocity for each distance.
+    """Docks: `AttitudePD` for the attitude, and a desired velocity for each distance.
 
-    With p and v the position from the dock and the velocity, in body axes, and r = |p|,
+    With p and v the position and velocity relative to the dock, in body axes, and r = |p|,
 
         F = m 2 z k (v_d - v),   v_d = -(p / r) min(k r / (2 z), c(r)),
 
-    so that near the dock p'' + 2 z k p' + k^2 p = 0. c is the speed from which half the force
-    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on, by
-    default sqrt(b near), from which half the force stops at the dock, at most 0.1. Where the target
-    moves, v is relative to the dock, and m times the acceleration of that is added; dock
-    (3,): its place in the target's frame [m]. F is shortened, not turned, at its limit. Gains: n, z
-    of the attitude (frequency, damping), by default n = 1.35 sqrt(a), as the way takes longer than
-    the turn; k (approach) [1/s], by default 4 sqrt(b / d), d = 1 m, the order of the way. b is the
-    acceleration [m/s^2] of the force.
+    so near the dock p'' + 2 z k p' + k^2 p = 0. Up to the distance `near` [m] c is the speed
+    `creep` [m/s]; beyond it, the speed from which half the force brakes to `creep` on the way to
+    `near`. If the target moves, m times the acceleration of the dock is added; dock (3,): its place
+    in the target's frame [m]. A force beyond the limit keeps its direction.
+
+    Gains: n, z of the attitude (frequency, damping), by default n = 1.35 sqrt(a), with a as b in
+    `AttitudePD`, since the flight takes longer than the turn; k (approach) [1/s], by default
+    4 sqrt(b / d), with b the acceleration [m/s^2] of the force and d = 1 m, the order of the
+    flight's length; creep, by default sqrt(b near), from which half the force stops at the dock, at
+    most 0.1.
 
     Source: ours, but for the attitude, see `AttitudePD`.
     """
@@ -228,8 +227,8 @@ class PosePD(AttitudePD):
         return super().arguments(plant)
 
     def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
-        """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its
-        acceleration (n, 3) [m, m/s, m/s^2, body]."""
+        """Force (n, 3) [N, body] within the limit. position, velocity: relative to the dock; swing:
+        the dock's acceleration; each (n, 3) [m, m/s, m/s^2, body]."""
         r = np.linalg.norm(position, axis=-1, keepdims=True)
         braking = 0.5 * self.force_limit / self.body.mass * np.maximum(r - self.near, 0.0)
         cap = np.sqrt(self.creep_squared + 2.0 * braking)
@@ -239,8 +238,8 @@ class PosePD(AttitudePD):
         return F / np.maximum(excess, 1.0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) where the
-        target moves."""
+        """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) if the target
+        moves."""
         q, rates = rows[:, :4], rows[:, 4:7] * self.rate_limit
         wanted, a, swing = np.zeros_like(rates), np.zeros_like(rates), np.zeros_like(rates)
         if self.moving:
@@ -256,11 +255,11 @@ class PosePD(AttitudePD):
 
 @dataclass(eq=False)
 class RateDamping(BodyLaw):
-    """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
+    """Removes angular momentum, u = -J omega / T; a torque beyond the limits keeps its direction.
 
-    Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
-    falls as fast as the limits let it. Gain: time T [s], by default two control periods, and
-    with coils 1 / (2 w (1 + sin i)), see `MagneticRate`.
+    Without a gyroscopic term the torque opposes the body momentum J omega exactly, so the momentum
+    falls as fast as the limits allow. Gain: time T [s], by default two control periods, with coils
+    1 / (2 w (1 + sin i)), see `MagneticRate`.
 
     Source: Athans, Falb & Lacoss (1963), Time-, fuel-, and energy-optimal control of nonlinear
     norm-invariant systems, IEEE Trans. Automatic Control 8(3), for full torque against the

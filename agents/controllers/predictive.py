@@ -1,4 +1,4 @@
-"""Slews that are planned with the derivatives of the steps: in every period, or once at the start.
+"""Slews planned with the derivatives of the steps: again in every period, or once at the start.
 
 Both plan by iterative LQR with limits on the commands, `Planner`.
 """
@@ -19,14 +19,14 @@ from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
 _MOST = 1000  # steps of a plan, and control periods in each
-_PARTS = 0.5 ** np.arange(8)  # of a step, that a line search tries
-_SAVED = 1e-9  # of the cost, by which a sweep is worth it
-_TINY = 1e-12  # of a command's limit, within which it is at the limit
+_PARTS = 0.5 ** np.arange(8)  # step lengths that the line search tries
+_SAVED = 1e-9  # least relative saving of a sweep
+_TINY = 1e-12  # a command this near to its limit is at the limit
 _NEWTON = 20  # steps of `box_minimum`: three unknowns take 6 at most, four 8
 
 
-class Flight(NamedTuple):
-    """n bodies at the instants of a plan, the commands between these, and what it costs.
+class SlewPlan(NamedTuple):
+    """The states of n bodies at the steps of a plan, the commands between them, and the cost.
 
     quaternion: (steps + 1, n, 4), relative to the target. angular_velocity: (steps + 1, n, 3)
     [rad/s, body]. commands: (steps, n, m), within +-1. cost: (n,).
@@ -39,7 +39,7 @@ class Flight(NamedTuple):
 
 
 def _times(matrix: Array, vector: Array) -> Array:
-    """Products (..., i) of (..., i, j) and (..., j), whose bits do not depend on how many."""
+    """Products (..., i) of (..., i, j) and (..., j); their bits do not depend on the batch size."""
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
@@ -53,11 +53,11 @@ def _transposed(matrix: Array) -> Array:
 
 
 def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """x (n, m) with the least x' H x / 2 + g' x within low <= x <= high; and where it is free.
+    """x (n, m) that minimises x' H x / 2 + g' x within low <= x <= high; and where it is free.
 
     H: (n, m, m), positive definite. g, low, high: (n, m), low <= 0 <= high. Each step is Newton's
-    for what is not held at a limit: cut at the limits, or, where that is no better, straight on to
-    the least or the first limit, which always is. The last step is exact.
+    in the variables not held at a limit: cut at the limits or, if that is no better, straight to
+    the minimum or the first limit, which always lowers the value. The last step is exact.
 
     Source: Bertsekas (1982), Projected Newton methods for optimization problems with simple
     constraints, SIAM J. Control and Optimization 20(2).
@@ -85,7 +85,7 @@ def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDA
 
 
 def _times_inverse(H: Array, free: Flags, right: Array) -> Array:
-    """H^-1 (n, m, k) times what is right of it (n, m, k), of the free rows and columns (n, m); zero
+    """H^-1 times `right` (n, m, k), restricted to the free rows and columns (n, m); zero
     elsewhere."""
     both = free[:, :, None] & free[:, None, :]
     held = np.where(both, H, np.eye(H.shape[-1]))
@@ -93,46 +93,46 @@ def _times_inverse(H: Array, free: Flags, right: Array) -> Array:
 
 
 def _error(q: Array, omega: Array) -> Array:
-    """x (..., 6): the rotation vector from target to body, body axes [rad], and the rates."""
+    """x (..., 6): the rotation vector from target to body [rad] and the rates, body axes."""
     return np.concatenate([rotation_vector(q), omega], axis=-1)
 
 
 def _difference(q: Array, omega: Array, q_0: Array, omega_0: Array) -> Array:
-    """dx (..., 6) of states against others, of which q = q_0 exp(theta)."""
+    """dx (..., 6) = (theta, domega) between states and references, with q = q_0 exp(theta)."""
     return _error(multiply(conjugate(q_0), q), omega - omega_0)
 
 
 @dataclass(eq=False)
 class Planner(BodyLaw):
-    """Iterative LQR with limits on the commands, of many slews side by side.
+    """Plans slews by iterative LQR with limits on the commands, many bodies at once.
 
     With x = (p, omega), p the rotation vector from target to body, and commands v, each within +-1,
     it minimises the sum over the steps of the horizon of
 
-        1/2 log(1 + (|p| / angle)^2 + (|omega| / rate)^2) + 1/2 |v|^2,   and 1/2 log(1 + x' P x)
+        1/2 log(1 + (|p| / angle)^2 + (|omega| / rate)^2) + 1/2 |v|^2,
 
-    at its end. Within the tolerances that is the cost of a linear-quadratic regulator, P what it
-    costs from there on. Beyond them it grows so slowly that what counts is for how long; a plain
-    quadratic brakes late, and goes beyond the target. The steps are those of the env, by its
-    integrator and its substeps. A sweep goes backward and forward:
+    plus 1/2 log(1 + x' P x) at its end. Within the tolerances this is the cost of a linear
+    quadratic regulator, with P its cost to go. Beyond them it grows so slowly that the duration
+    counts most; a plain quadratic brakes late and overshoots. The steps are those of the env, with
+    its integrator and substeps. A sweep goes backward and forward:
 
     Backward, A and B are the derivatives of the steps, `Batch.jacobian`, along dx = (theta, domega)
-    of q exp(theta), body axes. For log(1 + s) / 2, s = x' W x now, stands x' W x / (1 + s) / 2 with
-    the curvature D' W D / (1 + s), D = dx / d(theta, domega) (Gauss-Newton): the slope is the same,
-    and it is nowhere below by more than a constant (reweighted least squares). So no matrix is
-    indefinite, and none needs to be regularised. k is the change of v with the least Q within the
-    limits, `box_minimum`, and K = -Q_uu^-1 Q_ux the gain of what is not at a limit; of the rest it
-    is 0.
+    of q exp(theta), body axes. With s = x' W x, log(1 + s) / 2 is replaced by x' W x / (1 + s) / 2
+    with the curvature D' W D / (1 + s), D = dx / d(theta, domega) (Gauss-Newton): the slope is the
+    same, and up to a constant it bounds the cost from above (reweighted least squares). So no
+    matrix is indefinite and none needs regularisation. k is the change of v with the least Q within
+    the limits, `box_minimum`; the gain is K = -Q_uu^-1 Q_ux for commands that are not at a limit, 0
+    for the others.
 
-    Forward, v + a k + K dx is cut at the limits and flown, for a = 1, 1/2, ... 1/128 side by side.
-    The cheapest is taken where it costs less than before, so that the cost never rises.
+    Forward, v + a k + K dx is cut at the limits and simulated for a = 1, 1/2, ... 1/128 at once.
+    The cheapest replaces the plan if it costs less, so the cost never rises.
 
-    A rate counts as sqrt(a angle / 2) at least, a the least angular acceleration about a body axis:
-    with that the regulator at the target is critically damped, with less it would creep.
+    The tolerance of the rate is at least sqrt(a angle / 2), a the smallest of the largest angular
+    accelerations about the body axes: it damps the regulator critically; with less it would creep.
 
-    The first flight is that of the linear law with its commands cut. mixing: (3, m) torques of full
-    commands, body axes [N m]: of wheels it is theirs that are limited. A plan does not know what an
-    observation does not show, nor that wheels fill up.
+    The first plan is that of the linear law with its commands cut. mixing: (3, m) torques of full
+    commands, body axes [N m], so that the limits of wheels are those of each wheel. A plan ignores
+    whatever observations do not show, and the saturation of wheels.
 
     Source: Tassa, Mansard & Todorov (2014), Control-limited differential dynamic programming, IEEE
     Int. Conf. Robotics and Automation; cost and weights are ours.
@@ -184,7 +184,7 @@ class Planner(BodyLaw):
         if plant.coils is not None or not plant.potential.is_free():
             part = plant.coils if plant.coils is not None else plant.potential
             raise ValueError(
-                f"env must have torque, and none but that, for {cls.slews}, got {part!r}"
+                f"env must have torque commands and no potential for {cls.slews}, got {part!r}"
             )
         setup = plant.env.episodes.setup
         if (hook := setup.hooks.get("disturbance")) is not None:
@@ -199,7 +199,7 @@ class Planner(BodyLaw):
         return {"tolerances": (plant.env.task.angle, plant.env.task.rate)}
 
     def _riccati(self, weight: Array) -> tuple[Array, Array]:
-        """P (6, 6) and K (m, 6) of v = -K x at rest at the target, where the motion is linear."""
+        """P (6, 6) and K (m, 6) of v = -K x near rest at the target, where the motion is linear."""
         from scipy.linalg import solve_discrete_are
 
         T, m = self.held * self.dt, self.mix.shape[1]
@@ -209,17 +209,17 @@ class Planner(BodyLaw):
         P = solve_discrete_are(A, B, weight, np.eye(m))
         return P, np.linalg.solve(np.eye(m) + B.T @ P @ B, B.T @ P @ A)
 
-    def plan(self, q: Array, omega: Array, sweeps: int) -> Flight:
-        """The flight from attitudes q (n, 4), relative to the target, and rates omega (n, 3)."""
-        flight = self.fly(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
+    def plan(self, q: Array, omega: Array, sweeps: int) -> SlewPlan:
+        """The plan from attitudes q (n, 4), relative to the target, and rates omega (n, 3)."""
+        motion = self.fly(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
         for _ in range(sweeps):
-            before, flight = flight, self.sweep(flight)
-            if flight is before:
+            before, motion = motion, self.sweep(motion)
+            if motion is before:
                 break
-        return flight
+        return motion
 
-    def fly(self, q: Array, omega: Array, law: Callable[[int, Array, Array], Array]) -> Flight:
-        """The flight from there under the commands law(step, q, omega) (n, m), which are cut."""
+    def fly(self, q: Array, omega: Array, law: Callable[[int, Array, Array], Array]) -> SlewPlan:
+        """The motion from q and omega under the commands law(step, q, omega) (n, m), cut at +-1."""
         batch, h = self._batch(len(q)), self.dt / self.substeps
         batch.set_state(q, omega)
         seen, given = [(q, omega)], []
@@ -233,37 +233,37 @@ class Planner(BodyLaw):
         v = np.stack(given)
         costs = np.log1p(_quadratic(self.weights, _error(qs, omegas)))
         costs[:-1] += np.sum(v * v, axis=-1)
-        # A sum of numpy's would depend on how many lanes there are; one by one it does not.
-        return Flight(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
+        # The bits of numpy's sum depend on the number of lanes; those of cumsum do not.
+        return SlewPlan(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
 
-    def sweep(self, flight: Flight) -> Flight:
-        """A flight that costs less, in each lane where one is found; the same if in none."""
-        k, K = self.backward(flight)
-        n, parts = len(flight.cost), len(_PARTS)
+    def sweep(self, motion: SlewPlan) -> SlewPlan:
+        """A cheaper motion in every lane where it finds one; the same object if it finds none."""
+        k, K = self.backward(motion)
+        n, parts = len(motion.cost), len(_PARTS)
 
         def law(t: int, q: Array, omega: Array) -> Array:
-            before = (flight.quaternion[t][:, None], flight.angular_velocity[t][:, None])
+            before = (motion.quaternion[t][:, None], motion.angular_velocity[t][:, None])
             dx = _difference(q.reshape(n, parts, 4), omega.reshape(n, parts, 3), *before)
-            v = flight.commands[t][:, None] + _PARTS[:, None] * k[t][:, None]
+            v = motion.commands[t][:, None] + _PARTS[:, None] * k[t][:, None]
             return np.asarray((v + _times(K[t][:, None], dx)).reshape(n * parts, -1))
 
-        q, omega = flight.quaternion[0], flight.angular_velocity[0]
+        q, omega = motion.quaternion[0], motion.angular_velocity[0]
         tried = self.fly(np.repeat(q, parts, axis=0), np.repeat(omega, parts, axis=0), law)
         best = parts * np.arange(n) + np.argmin(tried.cost.reshape(n, parts), axis=1)
-        better = tried.cost[best] < (1.0 - _SAVED) * flight.cost
+        better = tried.cost[best] < (1.0 - _SAVED) * motion.cost
         if not better.any():
-            return flight
+            return motion
         qs, omegas, v = (
             np.where(better[:, None], new[:, best], old)
-            for new, old in zip(tried[:3], flight[:3], strict=True)
+            for new, old in zip(tried[:3], motion[:3], strict=True)
         )
-        return Flight(qs, omegas, v, np.where(better, tried.cost[best], flight.cost))
+        return SlewPlan(qs, omegas, v, np.where(better, tried.cost[best], motion.cost))
 
-    def backward(self, flight: Flight) -> tuple[Array, Array]:
+    def backward(self, motion: SlewPlan) -> tuple[Array, Array]:
         """Changes k (steps, n, m) of the commands, and gains K (steps, n, m, 6)."""
-        A, B = self.linearised(flight)
-        slopes, curvatures = self.expansion(flight)
-        v, m = flight.commands, self.mix.shape[1]
+        A, B = self.linearised(motion)
+        slopes, curvatures = self.expansion(motion)
+        v, m = motion.commands, self.mix.shape[1]
         k, K = np.empty(v.shape), np.empty((*v.shape, 6))
         V_x, V_xx = slopes[-1], curvatures[-1]
         for t in range(len(v) - 1, -1, -1):
@@ -272,25 +272,25 @@ class Planner(BodyLaw):
             Q_xx, Q_uu, Q_ux = curvatures[t] + A_T @ VA, np.eye(m) + B_T @ VB, B_T @ VA
             k[t], free = box_minimum(Q_uu, Q_u, -1.0 - v[t], 1.0 - v[t])
             K[t] = -_times_inverse(Q_uu, free, Q_ux)
-            # What is free has no slope left, and what is not has no gain.
+            # Free commands have no slope left, the others no gain.
             V_x, V_xx = Q_x + _times(_transposed(Q_ux), k[t]), Q_xx + _transposed(Q_ux) @ K[t]
             V_xx = 0.5 * (V_xx + _transposed(V_xx))
         return k, K
 
-    def linearised(self, flight: Flight) -> tuple[Array, Array]:
-        """A (steps, n, 6, 6) and B (steps, n, 6, m) of the steps of a flight."""
-        shape = flight.commands.shape[:2]
+    def linearised(self, motion: SlewPlan) -> tuple[Array, Array]:
+        """A (steps, n, 6, 6) and B (steps, n, 6, m) of the steps of a motion."""
+        shape = motion.commands.shape[:2]
         batch = self._batch(shape[0] * shape[1])
         batch.set_state(
-            flight.quaternion[:-1].reshape(-1, 4), flight.angular_velocity[:-1].reshape(-1, 3)
+            motion.quaternion[:-1].reshape(-1, 4), motion.angular_velocity[:-1].reshape(-1, 3)
         )
-        batch.set_torque(_times(self.mix, flight.commands).reshape(-1, 3))
+        batch.set_torque(_times(self.mix, motion.commands).reshape(-1, 3))
         of: Any = batch.jacobian(self.dt / self.substeps, self.substeps * self.held)
         return of.state.reshape(*shape, 6, 6), (of.torque @ self.mix).reshape(*shape, 6, -1)
 
-    def expansion(self, flight: Flight) -> tuple[Array, Array]:
+    def expansion(self, motion: SlewPlan) -> tuple[Array, Array]:
         """Slopes (steps + 1, n, 6) and curvatures (steps + 1, n, 6, 6) of the cost, along dx."""
-        x = _error(flight.quaternion, flight.angular_velocity)
+        x = _error(motion.quaternion, motion.angular_velocity)
         p = x[..., :3]
         half = np.maximum(0.5 * np.linalg.norm(p, axis=-1), 1e-5)[..., None, None]
         # d log(q exp(theta)) / d theta = 1 + [p] / 2 + c [p]^2, where [p] v = p x v.
@@ -302,7 +302,7 @@ class Planner(BodyLaw):
         return _times(_transposed(D), _times(W, x)), _transposed(D) @ W @ D
 
     def _batch(self, size: int) -> Batch:
-        """Bodies to be stepped; those of the last sizes are kept, as they take a while to make."""
+        """A batch of bodies to step; cached by size, since making one takes a while."""
         if size not in self._batches:
             if len(self._batches) == 12:
                 self._batches.clear()
@@ -312,15 +312,15 @@ class Planner(BodyLaw):
 
 @dataclass(eq=False, kw_only=True)
 class ModelPredictive(Planner):
-    """Plans the rest of the slew in every control period, and gives the first command of the plan.
+    """Plans the rest of the slew in every control period, and gives the plan's first command.
 
-    The plan is made as `Planner` says, by a few sweeps from that of the last period, where an
-    episode starts by 20. Where its steps are several control periods long, the commands of the last
-    plan are handed on as their means over the new steps, which begin a period later.
+    `Planner` improves the plan of the last period by a few sweeps; at the start of an episode it
+    plans by 20. If a step of the plan spans several control periods, the last plan's commands are
+    averaged over the new steps, which begin a period later.
 
-    The memory is the commands of the plan, (steps, n, m). Gains: horizon [s], by default the time
-    of half a turn about the slowest body axis; steps in it, at most; sweeps in each period;
-    tolerances: angle [rad] and rate [rad/s], of an env those of its task.
+    The memory is the plan's commands, (steps, n, m). Gains: horizon [s], by default the time of
+    half a turn about the slowest body axis; steps, the largest number in the horizon; sweeps in
+    each period; tolerances: angle [rad] and rate [rad/s], by default the task's.
 
     Source: Tassa, Erez & Todorov (2012), Synthesis and stabilization of complex behaviors through
     online trajectory optimization, IEEE/RSJ Int. Conf. Intelligent Robots and Systems; `Planner`.
@@ -335,23 +335,23 @@ class ModelPredictive(Planner):
         v[:-1] += (v[1:] - v[:-1]) / self.held
         if begins.any():
             v[:, begins] = self.plan(q[begins], omega[begins], self.first).commands
-        flight = self.fly(q, omega, lambda t, *_: v[t])
+        motion = self.fly(q, omega, lambda t, *_: v[t])
         for _ in range(self.sweeps):
-            flight = self.sweep(flight)
-        return _times(self.mix, flight.commands[0]), flight.commands
+            motion = self.sweep(motion)
+        return _times(self.mix, motion.commands[0]), motion.commands
 
 
 @dataclass(eq=False, kw_only=True)
 class PlannedSlew(Planner):
-    """Plans the slew where an episode starts, and flies the plan by its feedback.
+    """Plans the slew once, at the start of an episode, and follows the plan by feedback.
 
-    With v_i the commands and K_i the gains of step i of the plan, see `Planner`, and dx the error
-    against it, v = v_i + K_i dx, cut at the limits: what the plan has at a limit stays there.
-    Beyond the end of the plan it is the linear law.
+    With v_i the commands and K_i the gains of step i of the plan, see `Planner`, and dx the
+    deviation from it, v = v_i + K_i dx, cut at the limits: a command that the plan has at a limit
+    stays there. After the end of the plan the linear law takes over.
 
     The memory is the plan, q, omega, v and K, (steps + 1, n, ...) each, and the periods since its
-    start, (n,). Gains as of `ModelPredictive`, but sweeps are at most so many: they end where none
-    lowers the cost.
+    start, (n,). Gains as for `ModelPredictive`, except that `sweeps` is a maximum: planning stops
+    when no sweep lowers the cost.
 
     Source: as `Planner`.
     """
@@ -375,11 +375,11 @@ class PlannedSlew(Planner):
         return _times(self.mix, np.clip(v, -1.0, 1.0)), (*plan, age + 1)
 
     def reference(self, q: Array, omega: Array) -> tuple[Array, Array, Array, Array]:
-        """States, commands and gains of a plan, and behind its end those of rest at the target."""
-        flight = self.plan(q, omega, self.sweeps)
-        _, K = self.backward(flight)
+        """States, commands and gains of a plan; the last ones are those of rest at the target."""
+        motion = self.plan(q, omega, self.sweeps)
+        _, K = self.backward(motion)
         last = np.broadcast_to(-self.gain, (1, *K.shape[1:]))
-        qs, omegas = flight.quaternion.copy(), flight.angular_velocity.copy()
+        qs, omegas = motion.quaternion.copy(), motion.angular_velocity.copy()
         qs[-1], omegas[-1] = (1.0, 0.0, 0.0, 0.0), 0.0
-        v = np.concatenate([flight.commands, np.zeros((1, *flight.commands.shape[1:]))])
+        v = np.concatenate([motion.commands, np.zeros((1, *motion.commands.shape[1:]))])
         return qs, omegas, v, np.concatenate([K, last])

@@ -1,4 +1,4 @@
-"""The direction of the Sun from what coarse cells measure, and a law that points there."""
+"""The direction of the Sun from coarse cells, and a law that points to it."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -11,21 +11,21 @@ from rbgym.arguments import count, real
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.quaternion import Array
 
-_LIT, _DARK = 0.1, 0.5  # parts of a cell's largest current
-_SLIGHT = 1e-6  # of the normals' squares, so that there is a solution
-_INDEPENDENT, _GRAZING = 1e-2, 1e-6  # least determinant of the squares; cosine
+_LIT, _DARK = 0.1, 0.5  # fractions of a cell's largest current
+_SLIGHT = 1e-6  # added to the diagonal of the normal equations, so that they have a solution
+_INDEPENDENT, _GRAZING = 1e-2, 1e-6  # least determinant of the normal equations; cosine
 _PASSES = 3
 OPPOSITE, NUDGE = 0.999, 0.1  # cosine, and sine of an angle, beyond noise
 
 
 def sun_direction(currents: Array, normals: ArrayLike) -> Array:
-    """Unit vectors to the Sun in body axes, (n, 3), zero in the dark, and where the cells that
-    face it are fewer than three, or nearly in one plane.
+    """Unit vectors to the Sun in body axes, (n, 3); zero in the dark, and if fewer than three cells
+    face the Sun or their normals lie nearly in one plane.
 
-    currents: (n, k), of each cell the cosine of its angle to the Sun, as a part of the largest.
+    currents: (n, k), of each cell the cosine of its angle to the Sun, over the largest current.
     normals: (k, 3), unit vectors. s is the least-squares solution of N s = c over the cells that
-    see the Sun: at first those with a current, then those that face the direction just found, as
-    one at grazing light has hardly any.
+    see the Sun: first those with a current, then those that face the direction just found, since a
+    cell at grazing incidence has hardly any current.
     """
     normals = np.asarray(normals, dtype=float)
     lit = currents > _LIT
@@ -39,8 +39,8 @@ def sun_direction(currents: Array, normals: ArrayLike) -> Array:
 
 
 def off_sun(sun: Array) -> Array:
-    """The attitude (n, 4) relative to that in which the body z axis, turned by the shortest way,
-    points to the Sun, (n, 3), body axes; in the dark none is wanted other than it is."""
+    """The attitude error (n, 4): inverse of the shortest rotation that points the body z axis to
+    the Sun (n, 3), body axes; the identity in the dark."""
     x, y, z = sun.T
     dark, opposite = ~np.any(sun != 0.0, axis=1), z < -1.0 + 1e-6
     w = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))
@@ -52,22 +52,22 @@ def off_sun(sun: Array) -> Array:
 
 @dataclass(eq=False)
 class SunPointing(BodyLaw):
-    """Turns the body's z axis to the Sun by gyros and coarse cells: no attitude is read.
+    """Turns the body's z axis to the Sun with gyros and coarse cells; it needs no attitude.
 
-    With s the direction of the Sun that the cells give, and z, both in body axes, the shortest
+    With s the direction of the Sun from the cells and z the axis, both in body axes, the shortest
     rotation from z to s has the quaternion with the vector part v = z x s / sqrt(2 (1 + z . s)):
 
         u = J (2 n^2 v - 2 d n omega) + omega x J omega.
 
-    A small angle x from the Sun obeys x'' + 2 d n x' + n^2 x = 0. Opposite to the Sun, where any
-    way is the shortest, the turn is about the x axis. In the dark there is no s, and v = 0: the
-    rates decay, and the axis stays where it was but for the gyros' drift. What exceeds the limits
-    is shortened, not turned.
+    A small angle x from the Sun obeys x'' + 2 d n x' + n^2 x = 0. Opposite to the Sun, where all
+    ways are equally long, it turns about the x axis. In the dark it sets v = 0: the rates decay,
+    and the axis stays in place except for the gyros' drift. A torque beyond the limits keeps its
+    direction.
 
-    normals: of the cells, (k, 3). rates, cells: the columns from which an observation shows them.
-    Gains: frequency n [rad/s], by default 0.7 sqrt(a), a the least angular acceleration that the
-    limits allow about a body axis, at most 0.15 in a control period; damping d. That is slower than
-    other laws are, as the noise e of a direction shakes the rates by e sqrt(n^3 dt / (4 d)).
+    normals: of the cells, (k, 3). rates, cells: their first columns in an observation. Gains:
+    frequency n [rad/s], by default 0.7 sqrt(a), a the smallest of the largest angular accelerations
+    about the body axes, at most 0.15 in a control period; damping d. Other laws are faster, but
+    noise e of the direction causes rates of e sqrt(n^3 dt / (4 d)).
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; the direction: `sun_direction`.
     """

@@ -185,10 +185,10 @@ class _Range:
         if not done.any():
             return
         found, where, rows = self.found, self.lanes[done], self.episodes.rows
-        told = rows.told_row()
+        result = rows.result_row()
         streak, error, rate_error = (
             self.view[:, row].reshape(-1)[done]
-            for row in (rows.first_row() + STREAK, told + ERROR, told + RATE_ERROR)
+            for row in (rows.first_row() + STREAK, result + ERROR, result + RATE_ERROR)
         )
         found.lengths[where], found.returns[where] = steps, self.returns[done]
         found.success[where] = streak >= self.episodes.setup.settled_steps

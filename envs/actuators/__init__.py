@@ -1,7 +1,7 @@
-"""Actuators, which make torque of an action. See docs/actuators.md.
+"""Actuators turn an action into torque. See docs/actuators.md.
 
-By name or as objects, alone or composed: `actuator="pyramid"`, `actuator=Lag(0.05)`,
-`actuator=[Delay(0.1), Lag(0.05), ReactionWheels()]`, or in plain data
+A user gives names or objects, alone or composed: `actuator="pyramid"`, `actuator=Lag(0.05)`,
+`actuator=[Delay(0.1), Lag(0.05), ReactionWheels()]`, or as plain data
 `actuator={"delay": {"seconds": 0.1}, "wheels": {}}`.
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 from rbgym.arguments import hint
 from rbgym.compiled.record import missing_methods
 from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
-from rbgym.envs.actuators.beside import Beside
 from rbgym.envs.actuators.coils import MagneticCoils
-from rbgym.envs.actuators.driven import Driven, Line, Stage
+from rbgym.envs.actuators.combined import Combined
+from rbgym.envs.actuators.driven import Driven, Line, LineStage
 from rbgym.envs.actuators.effector import Effector, Element, Setting
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.forces import Forces, Torque
@@ -30,7 +30,7 @@ from rbgym.quaternion import Array
 
 __all__ = [
     "Assembly",
-    "Beside",
+    "Combined",
     "Delay",
     "Effector",
     "Forces",
@@ -59,12 +59,13 @@ NAMES: dict[str, Callable[..., Element]] = {
 
 @dataclass(frozen=True)
 class Assembly:
-    """An effector with the line before it, in its setting.
+    """An effector and the command line before it, ready for an env.
 
-    stages: what the line is made of, as the user names it. record: for compiled code, see
-    `rbgym.engine.actuation.Actuator`. columns: what observations end with; commands: what an action
-    is. largest: torque about each body axis that may act [N m], (3,), whatever an episode draws;
-    limits: that it can have about each alone; faults: what may fail.
+    stages: the elements of the line. record: for compiled code, see
+    `rbgym.engine.actuation.Actuator`. columns: its columns at the end of an observation; commands:
+    the columns of an action. largest: bound of the torque about each body axis [N m], (3,),
+    whatever an episode draws; limits: the torque that it can give about each axis alone; faults:
+    the faults that may occur.
     """
 
     effector: Effector
@@ -77,19 +78,19 @@ class Assembly:
     faults: Faults | None
 
 
-def joined(below: Any, above: Any) -> list[Element]:
-    """The parts of an actuator, those above in the place of those of their kind below.
+def merge(below: Any, above: Any) -> list[Element]:
+    """The elements of two actuators; an element above replaces one of its kind below.
 
-    below, above: what the argument `actuator` takes; in a dict above, None takes a part away. Of
-    wheels with something beside them each is a part. Raises ValueError for what is no actuator, and
-    for two of a kind.
+    below, above: values of the argument `actuator`; in a dict above, None removes an element. The
+    two halves of a `Combined` count separately. Raises ValueError for a value that is no actuator,
+    and for two elements of a kind.
     """
     gone, given = [], above
     if isinstance(above, Mapping):
         gone = [name for name, one in above.items() if one is None]
         given = {name: one for name, one in above.items() if one is not None}
     try:
-        elements = _paired(_listed(given))
+        elements = _combine(_flatten(given))
     except RecursionError:
         raise ValueError("actuator must hold actuators, got a list that holds itself") from None
     named = dict[type, Element]()
@@ -97,48 +98,48 @@ def joined(below: Any, above: Any) -> list[Element]:
         if _kind(one) in named:
             raise ValueError(f"actuator must have one {_kind(one).__name__} at most, got {above!r}")
         named[_kind(one)] = one
-    parts = {} if below is None else {_kind(one): one for one in _listed(below)}
-    for one in [_made(name, {}) for name in gone]:
+    parts = {} if below is None else {_kind(one): one for one in _flatten(below)}
+    for one in [_build(name, {}) for name in gone]:
         kind, old = _kind(one), parts.get(_kind(one))
-        if isinstance(old, Beside):
+        if isinstance(old, Combined):
             parts[kind] = old.other if isinstance(one, ReactionWheels) else old.wheels
         elif kind is Effector and old is not None and kind not in named:
-            raise ValueError(f"actuator must keep something that makes torque, got {above!r}")
+            raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
         else:
             parts.pop(kind, None)
     old, new = parts.get(Effector), named.get(Effector)
-    if isinstance(old, Beside) and isinstance(new, ReactionWheels):
+    if isinstance(old, Combined) and isinstance(new, ReactionWheels):
         named[Effector] = replace(old, wheels=new)
-    elif isinstance(old, Beside) and isinstance(new, MagneticCoils | Torque):
+    elif isinstance(old, Combined) and isinstance(new, MagneticCoils | Torque):
         named[Effector] = replace(old, other=new)
     return [*{**parts, **named}.values()]
 
 
-def halved(elements: Iterable[Element]) -> list[Element]:
-    """The parts, with wheels and what works beside them as two."""
+def split_combined(elements: Iterable[Element]) -> list[Element]:
+    """The elements, with each `Combined` as its two halves."""
     return [half for one in elements for half in
-            ((one.wheels, one.other) if isinstance(one, Beside) else (one,))]  # fmt: skip
+            ((one.wheels, one.other) if isinstance(one, Combined) else (one,))]  # fmt: skip
 
 
 def _kind(one: Element) -> type:
-    """What there is one of in an actuator."""
+    """The kind of an element; an actuator has at most one of each kind."""
     return Effector if isinstance(one, Effector) else type(one)
 
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
-    """What an argument stands for; the effector is the default's where it has none.
+    """The actuator of a value of the argument; without an effector it takes the default's.
 
-    Raises ValueError for what is no actuator, two of a kind, numbers that do not fit the setting,
-    and classes that lack a method.
+    Raises ValueError for a value that is no actuator, two elements of a kind, numbers that do not
+    fit the setting, and classes that lack a method.
     """
-    elements = joined(None, default if value is None else value)
+    elements = merge(None, default if value is None else value)
     found: dict[type, Any] = {_kind(one): one for one in elements}
-    own = next(one for one in _listed(default) if isinstance(one, Effector))
+    own = next(one for one in _flatten(default) if isinstance(one, Effector))
     effector = found.pop(Effector, own)
     if Thrusters in found and isinstance(effector, ReactionWheels):
-        effector = Beside(effector, Torque())  # a wheel has no valve
+        effector = Combined(effector, Torque())  # wheels have no valves, so the torque is separate
     elif Thrusters in found and effector.around is not None:
-        raise ValueError("actuator must have thrusters without coils, which have no valves")
+        raise ValueError("actuator must not have thrusters with coils, which have no valves")
     if type(own) is not type(effector) and (own.is_tied or effector.is_tied):
         raise ValueError(
             f"actuator must have {type(own).__name__} as its effector in this task, "
@@ -151,20 +152,20 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
     wheels, steady = effector.rotors, spread is None or spread.friction == Uniform(1.0, 0.0)
     if not steady and not (wheels and (wheels.viscous or wheels.coulomb)):
-        raise ValueError("randomization['friction'] must be left out without wheels that have any")
+        raise ValueError("randomization['friction'] must be left out without wheels with friction")
     try:
         records = {kind: one.record(setting) for kind, one in found.items()}
     except ValueError as error:
         raise ValueError(f"actuator: {error}") from None
-    if Thrusters in records and isinstance(effector, Beside):  # wheels have no valves
+    if Thrusters in records and isinstance(effector, Combined):  # wheels have no valves
         records[Thrusters] = records[Thrusters]._replace(first=len(effector.wheels.matrix.T))
     line = Line(
-        records.get(Thrusters, Stage()),
-        records.get(Delay, Stage()),
-        records.get(Lag, Stage()),
-        spread or Stage(),
+        records.get(Thrusters, LineStage()),
+        records.get(Delay, LineStage()),
+        records.get(Lag, LineStage()),
+        spread or LineStage(),
         disturbance,
-        setting.faults or Stage(),
+        setting.faults or LineStage(),
     )
     is_direct = not (spread or found or setting.faults) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
@@ -179,44 +180,44 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         if spread.misalignment != Above(0.0, 0.0):
             largest = np.full(3, np.linalg.norm(largest))
     limits = effector.limits(setting)
-    columns = _filled(
+    columns = _fill(
         effector.columns(),
         record.shown_rows(),
         "actuator",
         "responses of a lag and commands that have yet to act, see docs/actuators.md",
     )
     commands = effector.commands(setting.limits, setting.scale)
-    commands = _filled(commands, record.channels(), "command", "a part of the full one")
+    commands = _fill(commands, record.channels(), "command", "a part of the full one")
     stages = tuple(one for one in elements if not isinstance(one, Effector))
     return Assembly(effector, stages, record, columns, commands, largest, limits, setting.faults)
 
 
-def _filled(columns: tuple[Column, ...], count: int, name: str, words: str) -> tuple[Column, ...]:
-    """The columns, and the rest of so many as one of this name."""
+def _fill(columns: tuple[Column, ...], count: int, name: str, words: str) -> tuple[Column, ...]:
+    """The columns, filled up to `count` by one more `Column` of this name."""
     rest = count - width(columns)
     if rest < 0:
         raise ValueError(f"actuator must have at most {count} columns, got {columns!r}")
     return (*columns, Column(name, rest, words=words)) if rest else columns
 
 
-def _paired(elements: list[Element]) -> list[Element]:
-    """The elements, with wheels and what works beside them as one."""
+def _combine(elements: list[Element]) -> list[Element]:
+    """The elements; wheels with coils or a torque become one `Combined`."""
     wheels = [one for one in elements if isinstance(one, ReactionWheels)]
     others = [one for one in elements if isinstance(one, MagneticCoils | Torque)]
     if len(wheels) != 1 or len(others) != 1:
         return elements
     rest = [one for one in elements if one not in (*wheels, *others)]
-    return [Beside(wheels[0], others[0]), *rest]
+    return [Combined(wheels[0], others[0]), *rest]
 
 
-def _listed(value: Any) -> list[Element]:
-    """The objects that an argument names."""
+def _flatten(value: Any) -> list[Element]:
+    """The elements of a value of the argument, as a flat list of objects."""
     if isinstance(value, Mapping):
-        return [_made(name, numbers) for name, numbers in value.items()]
+        return [_build(name, numbers) for name, numbers in value.items()]
     if isinstance(value, str):
-        return [_made(value, {})]
+        return [_build(value, {})]
     if isinstance(value, list | tuple):
-        return [one for part in value for one in _listed(part)]
+        return [one for part in value for one in _flatten(part)]
     if isinstance(value, Element):
         return [value]
     raise ValueError(
@@ -225,7 +226,7 @@ def _listed(value: Any) -> list[Element]:
     )
 
 
-def _made(name: Any, numbers: Any) -> Element:
+def _build(name: Any, numbers: Any) -> Element:
     if name not in NAMES:
         raise ValueError(f"actuator must be one of {list(NAMES)}, got {name!r}{hint(name, NAMES)}")
     return made(f"actuator[{name!r}]", NAMES[name], numbers)

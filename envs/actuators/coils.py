@@ -1,7 +1,7 @@
 """Magnetorquers: the torque m x B of coils in the Earth's field, along an orbit.
 
-Field and orbit are those of rbgym.envs.orbit. In a step the field is taken half-way, in the axes of
-the body expected there.
+rbgym.envs.orbit gives field and orbit. Each step uses the field at the middle of the step, in the
+body axes predicted for that time.
 """
 
 import math
@@ -22,8 +22,7 @@ from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
 from rbgym.rows import put_vector, view
 
-# The orbit where nothing is said, and the Earth's dipole of about 2016, in which what the package
-# ships was trained.
+# The default orbit, in the Earth's dipole of about 2016: the shipped policies were trained in it.
 _OWN: dict[str, Any] = {"altitude": 500e3, "equator_field": 3.0e-5, "tilt": math.radians(9.6)}
 
 
@@ -31,11 +30,11 @@ _OWN: dict[str, Any] = {"altitude": 500e3, "equator_field": 3.0e-5, "tilt": math
 class MagneticCoils(Effector):
     """Magnetorquers about the body axes: the torque m x B in the Earth's field, never along B.
 
-    dipole: moment of a full command about each axis [A m^2]. The orbit is that of the env's
-    argument `orbit`; without one, a circle of this altitude [m], by default 500 km, and inclination
+    dipole: moment of a full command about each axis [A m^2]. The env's argument `orbit` gives the
+    orbit; without it, the orbit is a circle: altitude [m], by default 500 km, and inclination
     [rad], by default 97.4 degrees, in the dipole field of about 2016: 30 microtesla, tilted by 9.6
-    degrees. Shown: B in body axes as a part of the largest there is on the orbit. An episode begins
-    anywhere on the orbit, at any hour of the day.
+    degrees. The observation shows B in body axes over the largest field on the orbit. An episode
+    begins anywhere on the orbit, at any hour of the day.
     """
 
     dipole: float = 1.0
@@ -52,32 +51,32 @@ class MagneticCoils(Effector):
             positive("MagneticCoils.altitude", self.altitude)
         if self.inclination is not None:
             in_range("MagneticCoils.inclination", self.inclination, 0.0, math.pi)
-        _ = self.around  # which refuses what contradicts it
+        _ = self.around  # raises ValueError if altitude or inclination contradict an orbit
 
     @property
     def around(self) -> Orbit:
-        """The orbit."""
+        """The orbit: the one given, or the circle of altitude and inclination."""
         own = {"altitude": self.altitude, "inclination": self.inclination}
         given = {name: value for name, value in own.items() if value is not None}
         if self.orbit is None:
             return Orbit(**{**_OWN, **given})
         if given:
-            raise ValueError(f"MagneticCoils must say no {list(given)} where there is an orbit")
+            raise ValueError(f"MagneticCoils must have no {list(given)} with an orbit")
         return self.orbit
 
     def on(self, orbit: Orbit | Mapping[str, float]) -> "MagneticCoils":
         if self.orbit is None or not isinstance(orbit, Mapping):
             return replace(self, orbit=made_or_given("orbit", Orbit, orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
-        if numbers.get("model", self.orbit.model) != self.orbit.model:  # its own are the other's
+        if numbers.get("model", self.orbit.model) != self.orbit.model:  # reset the old model's
             of_field = ("equator_field", "tilt", "year")
             numbers = {n.name: n.default for n in fields(Orbit) if n.name in of_field} | numbers
         return replace(self, orbit=replace(self.orbit, **numbers))
 
     @property
     def field(self) -> float:
-        """Field above the dipole's equator, where it is strongest on the orbit [T]; above its poles
-        it is twice."""
+        """Field above the dipole's equator at perigee [T]; above the dipole's poles it is twice as
+        strong."""
         return self.around.field
 
     def record(self, setting: Setting, line: Any) -> "Coils":

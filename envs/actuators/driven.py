@@ -1,4 +1,4 @@
-"""An actuator of the engine: a line for the commands, and an effector at its end."""
+"""The actuator of the engine: a line that the commands pass through, and an effector at its end."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +12,8 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 class Line(Record):
-    """What a command passes on its way: a `Stage` of each kind, and the disturbance, one of
-    `rbgym.engine.actuation`."""
+    """The line that a command passes through: a `LineStage` of each kind, and the disturbance, a
+    class of `rbgym.engine.actuation`."""
 
     pulses: Any
     delay: Any
@@ -23,38 +23,39 @@ class Line(Record):
     faults: Any
 
 
-class Stage(Record):
-    """Base of the stages of a line: pulses, delay, lag, mounting and faults. By itself it is any of
-    them where there is none: a command acts at once, at its own strength, as it is."""
+class LineStage(Record):
+    """Base of the stages of a line: pulses, delay, lag, mounting and faults. By itself it stands
+    for an absent stage: a command acts at once and unchanged."""
 
-    slots = constant(0, "How many numbers of each channel are shown: what is on its way.")
+    slots = constant(0, "Number of columns that it shows for each channel.")
 
     def rows_needed(self, physics):
         """Number of rows of its own; known while compiling."""
         return 0
 
     def integral(self, n, c, start, end, dt):
-        """Integral of the signal of command n over a part of its period of dt seconds."""
+        """Integral of the signal of command n from start to end in its period of dt [s]."""
         return c * (end - start)
 
     def set_delay(self, physics, buffer, i, factor):
-        """Begin an episode with the delay times a factor."""
+        """Set the delay of an episode: the nominal one times a factor."""
 
     def queue(self, physics, buffer, i):
-        """Take the commands of a new period."""
+        """Add the commands of a new period to the queue."""
 
     def signal(self, physics, buffer, i, n, start, h, dt):
-        """Mean signal of command n in the step from `start` seconds into the period on."""
+        """Mean signal of command n in the step of h seconds that starts at `start` [s] in the
+        period of dt seconds."""
         actuator = physics.actuator
         c = buffer[i + (actuator.command_row(physics) + n) * LANES]
         return actuator.line.pulses.integral(n, c, start, start + h, dt) / h
 
     def respond(self, buffer, k, c):
-        """Mean of the response at k to a signal held for a step; the response moves on."""
+        """Advance the response at k by a step under the held signal c; returns its mean."""
         return c
 
     def mount(self, physics, buffer, i, given, v, w):
-        """Draw what differs in an episode and was not given, and set the delay; v, w: eight and
+        """Draw the episode's parameters that were not given, and set the delay; v, w: eight and
         four uniform numbers."""
         physics.actuator.line.delay.set_delay(physics, buffer, i, 1.0)
 
@@ -62,29 +63,29 @@ class Stage(Record):
         """Factor of command n."""
         return 1.0
 
-    differs_in_friction = constant(False, "Whether `rubbing` is to be asked.")
+    differs_in_friction = constant(False, "Whether `friction_factor` differs from 1.")
 
-    def rubbing(self, physics, buffer, i):
+    def friction_factor(self, physics, buffer, i):
         """Factor of the friction of bearings."""
         return 1.0
 
-    def turned(self, physics, buffer, i, v):
-        """A vector of the effector, in body axes, as it is really mounted."""
+    def misalign(self, physics, buffer, i, v):
+        """Rotate a vector of the effector, body axes, by the error of its mounting."""
         return v
 
     def strike(self, physics, buffer, i, seed, episode):
-        """Draw what fails in the episode that begins, and when."""
+        """Draw the fault of the episode that begins, and its time."""
 
     def count_period(self, physics, buffer, i):
-        """A control period begins."""
+        """Count the control period that begins."""
 
-    def suffered(self, physics, buffer, i, n, c):
-        """What the effector gets of the command n, of which c arrives."""
+    def apply_fault(self, physics, buffer, i, n, c):
+        """The command n that the effector gets when c arrives."""
         return c
 
 
 class DrivenLayout(NamedTuple):
-    """Where own rows of a driven effector begin, see `Driven`; last: the first that is not its."""
+    """First rows of a driven effector, see `Driven`; last: the first row after them."""
 
     effector: int
     acting: int
@@ -100,10 +101,10 @@ class DrivenLayout(NamedTuple):
 class Driven(Actuator):
     """Base of the records of effectors.
 
-    Own rows: the torque of a full command, 3, if it has limits; the effector's, its state first;
-    what acts on the body in the step, body axes, torque [N m] first, and its means of the period;
-    those of the mounting and of faults; what is shown, of the effector, the lag and the delay; what
-    else the delay has.
+    Rows, in this order: the torque of a full command, 3, if it has limits; the effector's rows, its
+    state first; torque [N m], then force, on the body in the step, body axes, and their means over
+    the period; rows of the mounting and of faults; columns of the observation, of the effector, the
+    lag and the delay; the other rows of the delay.
     """
 
     if TYPE_CHECKING:
@@ -112,24 +113,24 @@ class Driven(Actuator):
     @required
     def exert(self, physics, buffer, i, c, h):
         """Act with the mean commands c, eight numbers, in the step of h seconds that begins; write
-        what acts."""
+        torque and force on the body."""
 
     def book(self, physics, buffer, i, h):
-        """Book the step of h seconds that was taken."""
+        """Update the state after the step of h seconds."""
 
     effector_rows = constant(0, "Number of rows of the effector.")
-    effector_shows = constant(0, "Number of rows that the effector shows.")
+    effector_shows = constant(0, "Number of columns that the effector shows.")
     acting_rows = constant(3, "Number of components of torque, and force, on the body.")
 
     def ready(self, physics, buffer, i, placed, mass, u):
-        """Begin an episode: draw or, if placed, leave the state. mass: factor of the body's mass.
-        u: four uniform numbers. J and J_INV are those of the episode."""
+        """Begin an episode: draw the state, or leave it if placed. mass: factor of the body's mass.
+        u: four uniform numbers. J and J_INV are already the episode's."""
 
     def torque_of(self, physics, buffer, i, c, h):
-        """Torque [N m] in body axes of three mean commands, in the step of h seconds."""
+        """Torque [N m], body axes, of three mean commands in the step of h seconds."""
 
     def show_in(self, physics, buffer, i, shown):
-        """Write the rows that are shown, from row `shown` on."""
+        """Write its columns of the observation from row `shown` on."""
 
     @known
     def is_disturbed(self):
@@ -158,7 +159,7 @@ class Driven(Actuator):
     shown_row = place("driven_layout", "shown")
     lag_row = place("driven_layout", "lag")
     queue_row = place("driven_layout", "waiting")
-    last_row = place("driven_layout", "last", "The first row that is another's.")
+    last_row = place("driven_layout", "last", "The first row after the actuator's.")
 
     def rows_needed(self, physics):
         return self.last_row(physics) - physics.actuator_row()
@@ -176,14 +177,13 @@ class Driven(Actuator):
         self.line.faults.count_period(physics, buffer, i)
 
     def arriving(self, physics, buffer, i, n, start, h, dt):
-        """What the effector gets of command n, on average in the step; nothing of one that there is
-        not."""
+        """Mean command n that reaches the effector in the step; 0.0 if it has no channel n."""
         if n >= self.channels():
             return 0.0
         c = self.line.delay.signal(physics, buffer, i, n, start, h, dt)
         c = self.line.lag.respond(buffer, i + (self.lag_row(physics) + n) * LANES, c)
         c = self.line.mounting.gain(physics, buffer, i, n) * c
-        return self.line.faults.suffered(physics, buffer, i, n, c)
+        return self.line.faults.apply_fault(physics, buffer, i, n, c)
 
     def drive(self, physics, buffer, i, start, h, dt):
         c = (
@@ -206,8 +206,8 @@ class Driven(Actuator):
         self.book(physics, buffer, i, h)
 
     def mounted(self, physics, buffer, i, v):
-        """A vector of the effector, in body axes, as it is really mounted."""
-        return self.line.mounting.turned(physics, buffer, i, v)
+        """A vector of the effector, body axes, rotated by the error of its mounting."""
+        return self.line.mounting.misalign(physics, buffer, i, v)
 
     def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
         for row in range(self.acting_row(physics), self.mounting_row(physics)):

@@ -1,4 +1,4 @@
-"""What users compose an actuator of: an effector, and the line before it."""
+"""Base classes of the elements that users compose an actuator from."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -17,16 +17,16 @@ from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 from rbgym.rows import Physics
 
-Rows = Callable[[int, int], Array]  # so many rows of every body, from the given one on: (n, count)
+Rows = Callable[[int, int], Array]  # (first, count) -> these rows of every body, (n, count)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
-    episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
-    body's rates [rad/s]; spread: how it differs from episode to episode, if it does; disturbed:
-    whether a torque acts beside the commanded one; faults: what may fail; orbit: the
-    `rbgym.envs.orbit.Orbit`, if the env has one of its own."""
+    """The env that an actuator is built for. dt, h: control period and step [s]; horizon: periods
+    of an episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
+    body's rates [rad/s]; spread: randomisation of the actuator, if any; disturbed: whether a
+    disturbance torque acts; faults: faults that may occur; orbit: the `rbgym.envs.orbit.Orbit`, if
+    the env has one of its own."""
 
     body: RigidBody
     dt: float
@@ -43,7 +43,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Element:
-    """What a user names; positive, not_negative: which of its numbers are to be that."""
+    """An element of an actuator. positive, not_negative: names of numbers that it checks so."""
 
     positive: ClassVar[tuple[str, ...]] = ()
     not_negative: ClassVar[tuple[str, ...]] = ()
@@ -59,12 +59,12 @@ class Element:
 
 @dataclass(frozen=True)
 class Effector(Element):
-    """What makes torque of commands.
+    """Turns commands into torque.
 
-    needs: what the scheme must support. uses_limits: whether `torque_limit` is its own limit.
-    is_tied: to the tasks that are made for it. is_steady: whether it can have its `limits` at any
-    time, for a turn from rest to rest. keys: its state, what moves beside the attitude. reported:
-    what `info` has of it besides.
+    needs: the feature that the scheme must support. uses_limits: whether `torque_limit` sets its
+    limit. is_tied: whether only tasks made for it can use it. is_steady: whether it can give its
+    `limits` at any time, for a turn from rest to rest. keys: its state, which moves in addition to
+    the attitude. reported: further entries of `info`.
     """
 
     needs: ClassVar[str] = "torque"
@@ -76,28 +76,28 @@ class Effector(Element):
 
     @required
     def record(self, setting: Setting, line: Any) -> Any:
-        """The `rbgym.envs.actuators.driven.Driven` with this line, for compiled code."""
+        """Its record for compiled code, a `rbgym.envs.actuators.driven.Driven` with this line."""
 
     @required
     def largest(self, setting: Setting) -> Any:
         """Largest torque about each body axis [N m], (3,)."""
 
     def limits(self, setting: Setting) -> Any:
-        """Torque [N m] that it can have about each body axis alone, (3,)."""
+        """Torque [N m] that it can give about each body axis alone, (3,)."""
         return self.largest(setting)
 
     def columns(self) -> tuple[Column, ...]:
-        """What it shows at the end of an observation; by default numbers in [-1, 1]."""
+        """Its columns at the end of an observation; by default numbers in [-1, 1]."""
         return ()
 
     def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
-        """What its commands are, the scale that of a full command; by default parts of one. limits:
-        torque of a full command [N m], strength: factor of all others, as in a `Setting`."""
+        """The columns of an action, scaled by a full command; by default numbers in [-1, 1].
+        limits: torque of a full command [N m]; strength: `Setting.scale`."""
         return ()
 
     @property
     def main(self) -> "Effector":
-        """What of it turns the body."""
+        """The effector that turns the body."""
         return self
 
     @property
@@ -107,24 +107,24 @@ class Effector(Element):
 
     @property
     def sheds(self) -> "Effector | None":
-        """What takes the momentum of its wheels, if it has both."""
+        """The effector that unloads its wheels, if it has both."""
         return None
 
     def fitted(self, satellite: Any) -> "Effector | None":
-        """The same with the numbers of a `rbgym.envs.satellites.Satellite`, if that has it."""
+        """This effector with a `rbgym.envs.satellites.Satellite`'s numbers; None if it has none."""
         return None
 
     @property
     def around(self) -> Any:
-        """The `rbgym.envs.orbit.Orbit` that it needs, if it does."""
+        """The `rbgym.envs.orbit.Orbit` that it needs, if any."""
         return None
 
     def on(self, orbit: Any) -> Any:
-        """The same on another orbit."""
+        """This effector on another orbit."""
         return self
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
-        """The scheme that steps a body with this effector; ValueError unless it supports that."""
+        """The scheme for a body with this effector; ValueError if it does not support it."""
         found = get(integrator)
         if self.needs not in found.supports:
             able = [name for name in names() if self.needs in get(name).supports]
@@ -137,11 +137,11 @@ class Effector(Element):
 
     @property
     def kind(self) -> str:
-        """What errors call it."""
+        """Its name in error messages."""
         return type(self).__name__
 
     def refuse_unused(self, torque_limit: Any, randomization: Any) -> None:
-        """ValueError for arguments that such an effector has no use for."""
+        """ValueError for arguments that do not apply to this effector."""
         kind = self.kind
         if torque_limit is not None and not self.uses_limits:
             raise ValueError(
@@ -152,17 +152,17 @@ class Effector(Element):
             raise ValueError(f"randomization must have actuator_scale, not torque, with {kind}")
 
     def state_keys(self) -> Mapping[str, Key]:
-        """Names and rows of what moves beside the attitude."""
+        """Its state, by name."""
         return self.keys
 
     def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
-        """First row and width of what moves beside the attitude, and of what is reported."""
+        """First row and width of its state and of what it reports, by name."""
         first = physics.actuator.state_row(physics)
         keys = {**self.state_keys(), **self.reported}
         return {name: (first + key.first, key.width) for name, key in keys.items()}
 
     def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
-        """What moves beside the attitude, (n,) or (n, width)."""
+        """Its state by name, each (n,) or (n, width)."""
         places, found = self.places(physics), {}
         for name in self.state_keys():
             values = rows(*places[name])
@@ -170,9 +170,9 @@ class Effector(Element):
         return found
 
     def rest(self, batch: Batch) -> None:
-        """Give every body its state before its first episode, where that is not zero."""
+        """Set the state of every body before its first episode, if it is not zero."""
 
     def sketch(self, instant: Any) -> Iterable[Any]:
-        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
-        makes, and lines of the caption."""
+        """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
+        and lines of the caption."""
         return ()

@@ -1,4 +1,4 @@
-"""Faults that set in during an episode: of one command, or of the sensors."""
+"""Faults that occur during an episode: of one command, or of the sensors."""
 
 import math
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import finite
-from rbgym.envs.actuators.driven import Stage
+from rbgym.envs.actuators.driven import LineStage
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.random import numbers
 from rbgym.rows import LANES
 
 KINDS = ("stuck", "weak", "runaway", "sensor")  # in `info` by their number, from 1 on
 _STUCK, _WEAK, _RUNAWAY, _SENSOR = 1.0, 2.0, 3.0, 4.0
-# Rows: the first three are told; periods begun; what becomes of the command, factor and summand.
-_KIND, _CHANNEL, _TIME, _BEGUN, _FACTOR, _SUMMAND = range(6)
+# Rows: three that `info` has; periods so far; factor and summand that replace the command.
+_KIND, _CHANNEL, _TIME, _PERIODS, _FACTOR, _SUMMAND = range(6)
 _LATEST = 1e9  # s
 
 
-class Faults(Stage):
-    """One fault with a probability, in each episode anew, of one of the first `several` kinds
-    (their numbers), at a time uniform in [first, last] s: it sets in with the control period that
-    begins then or next.
+class Faults(LineStage):
+    """Draws at most one fault for each episode, with a probability.
 
-    stuck: the command has no effect; weak: `strength` of it has; runaway: full command, of either
-    sign, whatever is asked. Each is of one command, drawn among all, as it leaves delay, lag and
-    mounting. sensor: what is measured stays as it was a control period before. dt: of those [s].
+    Its kind is one of the first `several` of `kinds` (by number), its time uniform in [first, last]
+    [s]; it starts with the next control period. stuck: a command has no effect; weak: `strength` of
+    it has; runaway: full command of either sign, whatever is asked. These hit one command, drawn
+    among all, after delay, lag and mounting. sensor: measurements freeze at those of the control
+    period before. dt: control period [s].
     """
 
     probability: float
@@ -46,45 +46,46 @@ class Faults(Stage):
         which = math.floor(share)
         fails = u[0] < self.probability
         kind = self.kinds[int(which)] if fails else 0.0
-        # The digits behind those that decide of what kind it is.
+        # The kind uses the leading digits; the later ones give the sign.
         sign = 1.0 if share - which < 0.5 else -1.0
         strikes = fails & (kind != _SENSOR)
         buffer[k + _KIND * LANES] = kind
         buffer[k + _CHANNEL * LANES] = float(math.floor(channels * u[2])) if strikes else -1.0
         time = self.first + (self.last - self.first) * u[3]
         buffer[k + _TIME * LANES] = time if fails else -1.0
-        buffer[k + _BEGUN * LANES] = 0.0
+        buffer[k + _PERIODS * LANES] = 0.0
         buffer[k + _FACTOR * LANES] = self.strength if kind == _WEAK else 0.0
         buffer[k + _SUMMAND * LANES] = sign if kind == _RUNAWAY else 0.0
 
     def count_period(self, physics, buffer, i):
-        buffer[i + (physics.actuator.fault_row(physics) + _BEGUN) * LANES] += 1.0
+        buffer[i + (physics.actuator.fault_row(physics) + _PERIODS) * LANES] += 1.0
 
-    def suffered(self, physics, buffer, i, n, c):
+    def apply_fault(self, physics, buffer, i, n, c):
         k = i + physics.actuator.fault_row(physics) * LANES
-        now = self.dt * (buffer[k + _BEGUN * LANES] - 1.0)
+        now = self.dt * (buffer[k + _PERIODS * LANES] - 1.0)
         struck = (buffer[k + _CHANNEL * LANES] == n) & (now >= buffer[k + _TIME * LANES])
         left = buffer[k + _FACTOR * LANES] * c + buffer[k + _SUMMAND * LANES]
         return left if struck else c
 
     def blinds(self, physics, buffer, i):
-        """Whether the sensors are dead after the control periods so far, at least one."""
+        """Whether the sensors have failed by now; False before the first control period."""
         k = i + physics.actuator.fault_row(physics) * LANES
-        begun = buffer[k + _BEGUN * LANES]
-        late = (self.dt * begun >= buffer[k + _TIME * LANES]) & (begun > 0.0)
+        periods = buffer[k + _PERIODS * LANES]
+        late = (self.dt * periods >= buffer[k + _TIME * LANES]) & (periods > 0.0)
         return late & (buffer[k + _KIND * LANES] == _SENSOR)
 
     def may_blind(self) -> bool:
+        """Whether a sensor fault can occur."""
         return _SENSOR in self.kinds
 
     def entries(self, physics):
-        """Row and width of what `info` has, by name."""
+        """Row and width of its entries in `info`, by name."""
         names, row = ("fault", "fault_channel", "fault_time"), physics.actuator.fault_row(physics)
         return {name: (row + n, 1) for n, name in enumerate(names)}
 
 
-def chosen_faults(value: Any, dt: float) -> Faults | None:
-    """What the argument stands for; dt: control period [s]."""
+def resolve_faults(value: Any, dt: float) -> Faults | None:
+    """The faults that the argument `faults` describes; dt: control period [s]."""
     if value is None:
         return None
     given = keys("faults", value, ("time", "kinds", "probability", "strength"))
@@ -101,7 +102,7 @@ def chosen_faults(value: Any, dt: float) -> Faults | None:
         raise ValueError(f"faults['kinds'] must be a list out of {list(KINDS)}, got {kinds!r}")
     for kind in kinds:
         named("faults['kinds']", kind, KINDS)
-    # Filled up to four, so that nothing is compiled anew for fewer.
+    # Always four numbers, so that fewer kinds reuse the compiled code.
     codes: Any = tuple(1.0 + KINDS.index(kind) for kind in (*kinds, *[kinds[0]] * 3)[:4])
     probability, strength = (
         in_range(f"faults[{name!r}]", given.get(name, usual), 0.0, 1.0)

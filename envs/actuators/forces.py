@@ -1,12 +1,12 @@
-"""A torque about each body axis; and with it a force along each, for six degrees of freedom.
+"""A torque about each body axis, alone or with a force along each, for six degrees of freedom.
 
-The centre of mass obeys p'' = R F / m (Mandre 2008, section 5), F the force in body axes. As a held
-torque does, F acts in the axes half-way through a step, R_m those of the mean attitude:
+The centre of mass obeys p'' = R F / m (Mandre 2008, section 5), F the force in body axes. Like a
+held torque, F acts in the body axes at the middle of the step, R_m being the mean attitude:
 
     v_1 = v_0 + h R_m F / m,   p_1 = p_0 + h (v_0 + v_1)/2,
 
-so that the impulse of a step is h R_m F to the last bit, and the kinetic energy changes by the work
-R_m F . (p_1 - p_0) exactly.
+so the impulse of a step is h R_m F to the last bit, and the kinetic energy changes by exactly the
+work R_m F . (p_1 - p_0).
 """
 
 import math
@@ -25,16 +25,16 @@ from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 from rbgym.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 
-# Rows, from the first of the state on.
+# Rows, counted from the first of the state.
 POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
-_MASS = 6  # of the episode [kg]
+_MASS = 6  # the episode's mass [kg]
 _BEFORE = 7  # 4: attitude at the start of the step
 _ROWS = 11
 
 
 @dataclass(frozen=True)
 class Torque(Effector):
-    """A torque about each body axis; beyond the limit it is cut."""
+    """A torque about each body axis, cut at its limit."""
 
     uses_limits: ClassVar[bool] = True
     is_steady: ClassVar[bool] = True
@@ -74,7 +74,7 @@ class Torques(Driven):
 class Forces(Effector):
     """A force along and a torque about each body axis; commands: forces, then torques.
 
-    force: of a full command [N]. The torque is `torque_limit`.
+    force: of a full command [N]. `torque_limit` is the torque of a full command.
     """
 
     force: float = 1.0
@@ -111,7 +111,7 @@ class Forces(Effector):
         gaps = place - dock, state["velocity"] - drift
         away, speed = (float(np.linalg.norm(v)) for v in gaps)
         yield f"{away:.2f} m from the dock at {speed:.2f} m/s"
-        # From where the station does not hide the dock.
+        # View from a direction in which the station does not hide the dock.
         x, y, z = rotate(target, np.array([1.0, 0.0, 0.0])).tolist()
         seen_from = math.atan2(y, x) + math.radians(65.0), math.radians(20.0 if z > -0.3 else -20.0)
         yield instant.framing(0.5 * (place + dock), 0.5 * away + 2.5 * instant.reach, seen_from)

@@ -1,7 +1,7 @@
-"""What happens to a command on its way: modulation to pulses, a pure delay, a first-order lag.
+"""Elements that a command passes through: pulse modulation, a pure delay, a first-order lag.
 
-All three give the mean over each step of the integrator: of the exact response to what comes in, a
-mean itself behind another.
+Each returns, for every step of the integrator, the mean of its exact response to its input. The
+input of a later element is itself such a mean.
 """
 
 import math
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rbgym.compiled.record import constant
-from rbgym.envs.actuators.driven import Stage
+from rbgym.envs.actuators.driven import LineStage
 from rbgym.envs.actuators.effector import Element, Setting
 from rbgym.rows import LANES
 
 
 @dataclass(frozen=True)
 class Thrusters(Element):
-    """Valves that are open or shut: a command is the part of the control period for which the
-    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]; where that is more
-    than there is of the period, it stays on for all of it. Wheels beside them have no valves."""
+    """On-off thrusters: a command is the fraction of the control period for which the thruster is
+    on, at full torque. The pulse is rounded to a multiple of `minimum_pulse` [s] and cut at the
+    period. Wheels in the same actuator are not modulated."""
 
     minimum_pulse: float = 0.01
     positive: ClassVar = ("minimum_pulse",)
@@ -32,10 +32,10 @@ class Thrusters(Element):
         return Pulsed(float(self.minimum_pulse))
 
 
-class Pulsed(Stage):
+class Pulsed(LineStage):
     """A command acts at full strength for a part of the period, a multiple of `pulse` seconds.
 
-    first: of the commands that do; those before it act at their own strength.
+    first: the first modulated command; those before it act unchanged.
     """
 
     pulse: float
@@ -51,8 +51,8 @@ class Pulsed(Stage):
 
 @dataclass(frozen=True)
 class Delay(Element):
-    """A pure delay of some seconds, of any length below that of an episode and up to 32 control
-    periods. Shown: the commands that have yet to act, the newest first."""
+    """A pure delay, shorter than an episode and at most 32 control periods. The observation shows
+    the commands that have yet to act, the newest first."""
 
     seconds: float
     not_negative: ClassVar = ("seconds",)
@@ -60,7 +60,7 @@ class Delay(Element):
 
     def record(self, setting: Setting) -> "Delayed":
         factor = setting.spread.delay.highest if setting.spread else 1.0
-        # Cut, since no integer is as large as the largest float over a small dt.
+        # Cut, since the largest float over a small dt is infinite, which has no integer.
         delay = min(factor * self.seconds, 1e9 * setting.dt)
         periods = math.ceil(delay / setting.dt - 1e-9)
         if periods >= setting.horizon:
@@ -76,18 +76,18 @@ class Delay(Element):
         return Delayed(float(self.seconds), max(periods, 1))
 
 
-class Delayed(Stage):
-    """A delay of some seconds; periods: how many may begin before it is over.
+class Delayed(LineStage):
+    """A delay of some seconds; periods: the most control periods that it can span.
 
-    Rows, from `queue_row` on: the commands of this period, of the last one, and so on, the oldest
-    not to be shown; the delay of the episode [s].
+    Rows, from `queue_row` on: the commands of this period, of the last one, and so on, of which the
+    oldest are not shown; the delay of the episode [s].
     """
 
     seconds: float
     periods: int
 
     def slots(self):
-        return self.periods  # commands that are yet to act
+        return self.periods  # commands that have yet to act
 
     def rows_needed(self, physics):
         return physics.actuator.channels() * (self.periods + 1) + 1
@@ -122,8 +122,8 @@ class Delayed(Stage):
 
 @dataclass(frozen=True)
 class Lag(Element):
-    """The response follows a command by a first-order lag, time_constant [s]: exact for a command
-    that is held. Shown: the response, in [-1, 1]."""
+    """The response follows a command with a first-order lag of time_constant [s], exact for a held
+    command. The observation shows the response, in [-1, 1]."""
 
     time_constant: float
     positive: ClassVar = ("time_constant",)
@@ -133,8 +133,8 @@ class Lag(Element):
         return Lagging(math.exp(-ratio), -math.expm1(-ratio) / ratio)
 
 
-class Lagging(Stage):
-    """What is left of a difference after a step, and on average during it: first order."""
+class Lagging(LineStage):
+    """First-order lag: the fraction of a difference left after a step, and on average in it."""
 
     decay: float
     mean: float

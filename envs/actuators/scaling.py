@@ -1,8 +1,8 @@
 """A scaling force: Moller & Glocker's body changes its size as a skater does.
 
-The scale s and its momentum are advanced by the body's own scheme, rbgym.integrators.free_scale,
-whose memory they are. S is the scaling force of (75), held over the period; it does the work
-S (s_1 - s_0) in a step.
+The body's own scheme, rbgym.integrators.free_scale, advances the scale s and its momentum in its
+memory. S is the scaling force of (75), held over the period; in a step it does the work
+S (s_1 - s_0).
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ class Scaling(Effector):
     """The scaling force of Moller & Glocker's body, which changes its size.
 
     force: of a full command [N m], see `rbgym.simulate_scalable`. smallest, largest_scale: bounds
-    of the scale as it is shown; rate: scale rate that is shown as 1 [1/s].
+    of the scale in the observation; rate: scale rate shown as 1 [1/s].
     """
 
     force: float
@@ -89,8 +89,8 @@ class Scaling(Effector):
 
 
 class ScalingForce(Driven):
-    """force: S of a full command [N m]; smallest, largest, rate: of what is shown. Its own row is
-    the scale rate [1/s]."""
+    """force: S of a full command [N m]; smallest, largest, rate: see `Scaling`. Its own row is the
+    scale rate [1/s]."""
 
     line: Any
     force: float
@@ -125,7 +125,7 @@ class ScalingForce(Driven):
 
     def ready(self, physics, buffer, i, placed, mass, u):
         m = i + physics.memory_row() * LANES
-        # The J rows are those of the reference configuration here, and of the present one later.
+        # J is that of the reference configuration here, and of the present scale below.
         put_vector(buffer, i, physics.memory_row() + REFERENCE, vector(buffer, i, J))
         s = buffer[m + SCALE * LANES] if placed else 1.0
         rate = buffer[m + SCALING * LANES] if placed else 0.0

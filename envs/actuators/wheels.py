@@ -1,25 +1,25 @@
-"""Reaction wheels: rotors with motors, friction and limits, that move with the body.
+"""Reaction wheels: rotors with motors, friction and limits, mounted in the body.
 
-Wheel n turns about the body axis a_n. h_n is its angular momentum about that axis, the body's own
-turning included: with the speed s_n relative to the body and the inertia I about the axis,
-h_n = I (s_n + a_n . omega). J, the inertia of the body, is that of everything but these I. Then
+Wheel n turns about the body axis a_n. h_n is its total angular momentum about that axis: with the
+speed s_n relative to the body and the inertia I about the axis, h_n = I (s_n + a_n . omega). J, the
+inertia of the body, includes everything except these I. Then
 
     h_n' = u_n + f_n,   L = R (J omega + sum a_n h_n),   f_n = -(c + v |s_n|) sign(s_n),
 
-u_n the torque of the motor on the wheel, v and c the viscous and the Coulomb friction. The world
-momentum L does not change. The energy, omega.J omega/2 + sum h_n^2/(2 I), changes by the work of
+with u_n the torque of the motor on the wheel, v and c the viscous and the Coulomb friction. The
+world momentum L is constant. The energy, omega.J omega/2 + sum h_n^2/(2 I), changes by the work of
 motors and friction, (u_n + f_n) s_n dt.
 
-In a step of length h the change of h_n is constant. It takes the speed to where the equation takes
-it under a held torque, the body's turning held, which is known in closed form: with x = v h / I,
+In a step of length h the rate of h_n is constant. It is chosen so that the speed ends at the exact
+solution for held u_n and omega: with x = v h / I,
 
     s_1 = s_0 exp(-x) + (u_n - c sign(s_0)) (h/I) (1 - exp(-x))/x,
 
-however long the step. Where that passes zero, friction turns round on the way: from there on the
-wheel reaches only (u_n + c sign(s_0))/(u_n - c sign(s_0)) of this s_1, and none of it if c holds it
-still, against |u_n| < c. There I a_n . omega', of the free body, is taken off u_n, as it moves the
-moment. The step's energy balance is exact: with the means
-of h_n and omega over its ends, it gains sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
+for a step of any length. If s passes zero, Coulomb friction changes sign on the way: the wheel then
+reaches only (u_n + c sign(s_0))/(u_n - c sign(s_0)) of this s_1, and stops if |u_n| < c. Here u_n
+is reduced by I a_n . omega' of the free body, which shifts the moment of the zero. The energy
+balance of a step is exact: with the means of h_n and omega over its two ends, the energy gains
+sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
 import math
@@ -43,9 +43,9 @@ from rbgym.quaternion import Array, Vector, add, cross, dot, scale, sub, times, 
 from rbgym.rows import FAILED, J_INV, LANES, ROTOR, L, Q, parameters, put_vector, quaternion, vector
 
 ROWS = 8
-FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not said
+FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not given
 _FASTEST = 1e4  # rad/s, 95,000 rpm: no wheel turns faster
-_CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
+_CHANGES = 4  # first of 4 rows after the momenta: the torque on each wheel [N m]
 _NO_TORQUE = (0.0, 0.0, 0.0)
 
 
@@ -54,18 +54,18 @@ class ReactionWheels(Effector):
     """Reaction wheels; a command of 1 is the motor's full torque on the body about the axis.
 
     axes: (3, 3) or (4, 3), unit vectors in body axes, one row for each wheel. inertia: of a wheel
-    about its axis [kg m^2], by default that of one which is full at 6000 rpm; the RigidBody is
-    everything else. torque: of a motor at most [N m]. momentum: of a wheel at most, about its axis
-    [kg m^2/s]; at that limit the motor gives no more. viscous [N m s], coulomb [N m]: friction of
-    the bearings, none by default. start: an episode begins with momenta uniform in +-start times
-    `momentum`. Shown: momenta, as a part of `momentum`.
+    about its axis [kg m^2], by default such that it is full at 6000 rpm; the RigidBody must exclude
+    it. torque: largest torque of a motor [N m]. momentum: largest momentum of a wheel about its
+    axis [kg m^2/s], beyond which the motor cannot drive it. viscous [N m s], coulomb [N m]:
+    friction of the bearings, none by default. start: an episode begins with momenta uniform in
+    +-start times `momentum`. The observation shows the momenta over `momentum`.
 
     Raises ValueError for axes that leave a direction without torque, for numbers out of range, for
-    a wheel that turns faster than 1e4 rad/s, and for one that its motor cannot turn.
+    a wheel that turns faster than 1e4 rad/s, and for a wheel that its motor cannot turn.
     """
 
     axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    inertia: float = None  # type: ignore[assignment]  # a number from `__post_init__` on
+    inertia: float = None  # type: ignore[assignment]  # `__post_init__` makes it a number
     torque: float = 5e-3
     momentum: float = 0.03
     viscous: float = 0.0
@@ -87,8 +87,8 @@ class ReactionWheels(Effector):
             raise ValueError(f"ReactionWheels.axes must be unit vectors, got {self.axes!r}")
         if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
             raise ValueError(
-                "ReactionWheels.axes must span all three directions, but there is one about which "
-                f"no wheel has torque: got {self.axes!r}"
+                "ReactionWheels.axes must span all three directions, but about one direction no "
+                f"wheel has torque: got {self.axes!r}"
             )
         axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
         object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
@@ -96,17 +96,17 @@ class ReactionWheels(Effector):
     def _check_speed(self) -> None:
         if self.coulomb >= self.torque:
             raise ValueError(
-                f"ReactionWheels.coulomb must be less than the motor's {self.torque:g} N m, which "
-                f"else turns no wheel, got {self.coulomb!r}"
+                f"ReactionWheels.coulomb must be less than the motor's {self.torque:g} N m, or the "
+                f"wheel cannot turn, got {self.coulomb!r}"
             )
         speed = self.momentum / self.inertia
-        if self.viscous > 0.0:  # beyond this one friction is all that the motor has
+        if self.viscous > 0.0:  # at this speed friction takes all of the motor's torque
             speed = min(speed, (self.torque - self.coulomb) / self.viscous)
         if speed > _FASTEST:
             raise ValueError(
                 f"ReactionWheels.inertia must be at least {self.momentum / _FASTEST:.3g} kg m^2: a "
-                f"wheel of {self.momentum:g} kg m^2/s would turn at up to {speed:.4g} rad/s, and "
-                f"{_FASTEST:g} is the most that may be; got {self.inertia!r}"
+                f"wheel of {self.momentum:g} kg m^2/s would turn at up to {speed:.4g} rad/s, more "
+                f"than the largest speed allowed, {_FASTEST:g}; got {self.inertia!r}"
             )
 
     @classmethod
@@ -123,9 +123,8 @@ class ReactionWheels(Effector):
     ) -> Self:
         """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
 
-        At the default, 35.26 degrees, a torque takes the same sum of squared torques of the motors
-        in whatever direction. What a direction can have at most is not the same: 1.63 to 2.31 times
-        a motor's torque.
+        At the default, 35.26 degrees, a torque in any direction takes the same sum of squared motor
+        torques. The largest torque still depends on the direction: 1.63 to 2.31 times a motor's.
         """
         if not 0 < number(cant) < math.pi / 2:
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
@@ -140,12 +139,12 @@ class ReactionWheels(Effector):
 
     @property
     def envelope(self) -> Array:
-        """E (k, 3), where motors of torque 1 can have those body torques u that keep |E u| <= 1.
+        """E (k, 3): with motors of torque 1, the wheels can give a body torque u iff |E u| <= 1.
 
-        The facets of that body, a zonotope, are spanned by two wheels each, all others giving what
-        they can: along n = a_i x a_j the largest torque is sum_k |n . a_k| (Markley, Reynolds, Liu
-        & Lebsock 2010, Maximum torque and momentum envelopes for reaction-wheel arrays, J. Guidance
-        33(5)).
+        The set of these torques is a zonotope. Two wheels span each facet while all others give
+        full torque: along n = a_i x a_j the largest torque is sum_k |n . a_k| (Markley, Reynolds,
+        Liu & Lebsock 2010, Maximum torque and momentum envelopes for reaction-wheel arrays, J.
+        Guidance 33(5)).
         """
         axes = self.matrix.T
         i, j = np.triu_indices(len(axes), 1)
@@ -155,7 +154,7 @@ class ReactionWheels(Effector):
 
     @property
     def shares(self) -> Array:
-        """Torque about each body axis alone, in units of one motor's, (3,)."""
+        """Largest torque about each body axis alone, over that of a motor, (3,)."""
         return np.asarray(1.0 / np.abs(self.envelope).max(axis=0))
 
     @property
@@ -216,13 +215,13 @@ class ReactionWheels(Effector):
 
 
 class Wheels(Driven):
-    """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
-    momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
-    [N m]. slowing: x = v h / I of a step. lost, mean: what viscous friction takes of a speed in a
-    step, 1 - exp(-x), and leaves of an acceleration on average in it, (1 - exp(-x))/x. The others
-    are those of `ReactionWheels`.
+    """Up to four wheels; a missing fourth has axis zero. start: for each wheel, the largest
+    momentum at the start of an episode [kg m^2/s]. motor: largest torque, with `torque_scale`
+    [N m]. slowing: x = v h / I of a step. lost: the fraction of a speed that viscous friction takes
+    in a step, 1 - exp(-x); mean: the fraction of an acceleration that it leaves on average,
+    (1 - exp(-x))/x. The others: see `ReactionWheels`.
 
-    Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
+    Rows: momenta of four wheels, zero for a missing one; then _CHANGES.
     """
 
     line: Any
@@ -247,18 +246,18 @@ class Wheels(Driven):
         return len(self.start)
 
     def bearings(self, physics, buffer, i):
-        """Coulomb friction, and what viscous friction takes and leaves, in this episode."""
+        """Coulomb friction, `lost` and `mean` in this episode."""
         mounting = physics.actuator.line.mounting
         if not mounting.differs_in_friction():
             return self.coulomb, self.lost, self.mean
-        factor = mounting.rubbing(physics, buffer, i)
+        factor = mounting.friction_factor(physics, buffer, i)
         x = factor * self.slowing
         lost = -math.expm1(-x)
         return factor * self.coulomb, lost, lost / x if x > 0.0 else 1.0
 
     def change(self, axis, c, momentum, omega, bend, friction, h):
-        """Torque on a wheel, motor and friction, in a step of h seconds; bend: of the free body's
-        rates, body axes [rad/s^2]."""
+        """Torque of motor and friction on a wheel in a step of h seconds; bend: angular
+        acceleration of the free body, body axes [rad/s^2]."""
         inertia, most, (coulomb, lost, mean) = self.inertia, self.momentum, friction
         before, left = momentum / inertia - dot(axis, omega), dot(axis, bend)
         drive, rub = -self.motor * c, coulomb if before >= 0.0 else -coulomb
@@ -284,7 +283,7 @@ class Wheels(Driven):
         )
 
     def rates(self, physics, buffer, i):
-        """Angular velocity of the body, and its change per second where nothing acts, body axes."""
+        """Angular velocity of the body, and its acceleration without torque, body axes."""
         q = quaternion(buffer, i, Q)
         Pi, J_inv = to_body(q, vector(buffer, i, L)), parameters(buffer, i, J_INV)
         omega = times(J_inv, sub(Pi, vector(buffer, i, ROTOR)))
@@ -298,7 +297,7 @@ class Wheels(Driven):
         omega, bend = self.rates(physics, buffer, i)
         axes = self.mounted_axes(physics, buffer, i)
         p, friction = self.momenta(physics, buffer, i), self.bearings(physics, buffer, i)
-        last = c[3] if len(self.start) > 3 else 0.0  # an empty place has no axis and no command
+        last = c[3] if len(self.start) > 3 else 0.0  # a missing wheel has no axis and no command
         changes = (
             self.change(axes[0], c[0], p[0], omega, bend, friction, h),
             self.change(axes[1], c[1], p[1], omega, bend, friction, h),
@@ -311,7 +310,7 @@ class Wheels(Driven):
         rate = _sum(axes, changes)
         row = physics.actuator.rotor_rate_row(physics)
         put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
-        # Once more from the wheels, so that the two do not drift apart.
+        # Recompute the rotor momentum from the wheels, so that the two do not drift apart.
         rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
         put_vector(buffer, i, ROTOR, rotor)
         return scale(-1.0, rate)

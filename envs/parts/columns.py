@@ -1,7 +1,7 @@
-"""Columns of an observation and of an action: what each part says of its own, once.
+"""Columns of an observation and of an action. Each part declares its own columns.
 
-Of them are made the bounds of the spaces, the tables of a task's page, the contract of exported
-code, and what a law reads.
+The bounds of the spaces, the tables of a task's page, the contract of exported code and the inputs
+of a law are all made from these declarations.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ _MOST = 10_000  # columns of one quantity
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity that stands in `size` columns side by side.
+    """A quantity that fills `size` adjacent columns.
 
-    name: as in the contract of exported code. unit; frame: the axes of a vector, from what to what
-    an attitude turns, or "". What stands in a column is the quantity / scale, never below low nor
-    above high: of each column, () or (size,). words: what the name leaves open. first: the first of
-    the columns, once they have a place in a row, see `placed`.
+    name: as in the contract of exported code. unit. frame: the axes of a vector, the two frames of
+    an attitude, or "". A column holds quantity / scale, which stays between low and high; each of
+    these three is one number, or one for each column (size,). words: what the name does not say.
+    first: index of the first column, see `placed`.
 
-    Raises ValueError for what is no name, and numbers of another shape.
+    Raises ValueError for a name that is not a string, and for numbers of the wrong shape.
     """
 
     name: str
@@ -56,17 +56,17 @@ class Column:
 
     @property
     def place(self) -> slice:
-        """Its columns in a row."""
+        """Its columns in an observation or action."""
         return slice(self.first, self.first + self.size)
 
     @property
     def factor(self) -> float:
-        """The scale, where it is that of all its columns."""
+        """The scale, if all its columns share one."""
         return float(np.asarray(self.scale)[0])
 
 
 def placed(columns: Iterable[Column], first: int = 0) -> dict[str, Column]:
-    """The columns by name, side by side from column `first` on; ValueError for two of one name."""
+    """The columns by name, adjacent from index `first` on; ValueError if two share a name."""
     found: dict[str, Column] = {}
     for one in columns:
         if one.name in found:
@@ -77,11 +77,11 @@ def placed(columns: Iterable[Column], first: int = 0) -> dict[str, Column]:
 
 
 def width(columns: Iterable[Column]) -> int:
-    """How many columns they take."""
+    """Total number of columns."""
     return sum(one.size for one in columns)
 
 
 def bounds(columns: Iterable[Column]) -> Array:
-    """The lowest and the highest of each column, (2, k)."""
+    """Lower and upper bound of each column, (2, k)."""
     sides = [np.array([one.low, one.high], dtype=float) for one in columns]
     return np.hstack([np.zeros((2, 0)), *sides])

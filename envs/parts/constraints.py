@@ -1,4 +1,4 @@
-"""Constraints: what a body is not to do, told as costs beside the reward."""
+"""Constraints on attitude, rates, commands and wheels: costs separate from the reward."""
 
 import math
 from collections.abc import Mapping
@@ -18,27 +18,28 @@ from rbgym.rows import LANES, put_vector, vector, vector_if
 
 _MOST_CONES = 8
 _LIMITS = ("rate", "command", "momentum")
-_BETWEEN = (0.0, 0.0, 0.0)  # in place of a direction
+_BETWEEN = (0.0, 0.0, 0.0)  # stands for a direction half-way between start and target
 
 
 @inlined
 def _half_way(p: Quaternion, q: Quaternion) -> Quaternion:
-    """The attitude in the middle of the shortest turn between two."""
+    """The attitude half-way along the shortest rotation between two."""
     w, x, y, z = canonical(qmul(qconj(p), q))
     size = 1.0 / math.sqrt(2.0 + 2.0 * w)
     return qmul(p, (size * (1.0 + w), size * x, size * y, size * z))
 
 
 class Limited(Constraints, More):
-    """A cost of 1 for each constraint that state or command violate at the end of a step.
+    """Charges a cost of 1 for each constraint that state or command violate at the end of a step.
 
-    cones: of each the boresight, body axes; the direction that it is to keep away from, world axes,
-    or _BETWEEN: half-way on the straight turn from start to target; cosine of the half angle.
-    The last is an empty place, as compiled code knows no empty tuples. rate: largest |omega|
-    [rad/s]; command: size of a command that is too large; momentum: of a wheel [kg m^2/s]. ends:
-    whether a violation ends the episode. Shown: the directions from the body as it is measured.
+    cones: of each its boresight, body axes; the direction that the boresight must avoid, world
+    axes, or _BETWEEN, half-way along the straight rotation from start to target; and the cosine of
+    its half angle. The last is a placeholder, since compiled code cannot hold an empty tuple. rate:
+    largest |omega| [rad/s]; command: smallest command size that costs; momentum: smallest wheel
+    momentum that costs [kg m^2/s]. ends: whether a violation ends the episode. The observation
+    shows the directions in the measured body axes.
 
-    Rows: the cost; those of the cones, then of `_LIMITS`; the directions, world axes.
+    Rows: the total cost; a cost for each cone and each of `_LIMITS`; the directions, world axes.
     """
 
     cones: tuple[tuple[Vector, Vector, float], ...]
@@ -48,14 +49,14 @@ class Limited(Constraints, More):
     ends: bool
 
     def cone_count(self):
-        """Known while compiling."""
+        """Number of cones; known while compiling."""
         return len(self.cones) - 1
 
     def rows_needed(self, physics):
         return 4 + 4 * self.cone_count()
 
     def direction_row(self, rows, n):
-        """Where the direction of cone n stands, world axes."""
+        """First row of the direction of cone n, world axes."""
         return rows.constraint_row() + 4 + self.cone_count() + 3 * n
 
     def width(self):
@@ -72,7 +73,7 @@ class Limited(Constraints, More):
 
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
-        target = rows.parts.reference.starting(rows, buffer, i, goal.target(rows, buffer, i))
+        target = rows.parts.reference.start_attitude(rows, buffer, i, goal.target(rows, buffer, i))
         middle = _half_way(target, q)
         for n in range(self.cone_count()):
             axis, wanted, cosine = self.cones[n]
@@ -106,7 +107,7 @@ class Limited(Constraints, More):
         for n in range(actuator.channels()):
             c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
             largest = max(largest, abs(c))
-        for n in range(4):  # places for wheels; what else stands there is below infinity
+        for n in range(4):  # wheels; without wheels these rows are finite, below the infinite limit
             h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
             fullest = max(fullest, abs(h))
         buffer[k + (1 + cones) * LANES] = 1.0 if dot(omega, omega) > self.rate**2 else 0.0
@@ -147,16 +148,16 @@ def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vec
     axis, _, half = cone(label, {**value, "direction": (0.0, 0.0, 1.0)})
     if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
         raise ValueError(
-            f"{label}['direction'] must be a unit vector where there is no target, or none further "
-            f"from the start than twice the half_angle of {half:.4g} rad, got 'between'"
+            f"{label}['direction'] must be a unit vector unless starts are more than twice the "
+            f"half_angle of {half:.4g} rad away from a target, got 'between'"
         )
     return axis, _BETWEEN, math.cos(half)
 
 
-def chosen(
+def resolve(
     value: Any, goal: Goal, start: Start, rate_limit: float, effector: Effector
 ) -> Limited | None:
-    """What the argument stands for."""
+    """The constraints that the argument `constraints` describes."""
     if value is None:
         return None
     given = keys("constraints", value, ("keep_out", *_LIMITS, "ends"))

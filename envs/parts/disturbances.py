@@ -1,17 +1,17 @@
-"""Torques that nobody commands: steady ones, noise, and what pushes a satellite on an orbit.
+"""Disturbance torques: steady, white noise, and those that act on a satellite in orbit.
 
-A torque is held for a control period; of what is around, the one of the state in which it begins:
+A torque is held for a control period. On an orbit it is evaluated at the start of the period:
 
     residual dipole    m x B
     drag               r x F,  F = -rho C_D A (n . v)+ v / 2
     light of the Sun   r x F,  F = -P A (n . s)+ ((1 - c_s) s + 2 (c_s (n . s) + c_d / 3) n)
 
 on each surface of area A, normal n and centre of pressure r from the centre of mass. v: velocity
-through air of the density rho that turns with the Earth; s: to the Sun; P: the pressure of light at
-the Earth's mean distance, none in the shadow. A surface without a normal is a sphere of this
-cross-section, with (1 + 4 c_d / 9) s in the last bracket. Surfaces do not shade each other.
-Density: exponential between heights of the table, which is that of the U.S. Standard Atmosphere
-1976 and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications, table 8-4.
+relative to the air, which has the density rho and turns with the Earth; s: unit vector to the Sun;
+P: pressure of light at the Earth's mean distance, zero in shadow. A surface without a normal is a
+sphere of cross-section A, with (1 + 4 c_d / 9) s in the last bracket. Surfaces do not shade each
+other. Density: exponential between the heights of the table, from the U.S. Standard Atmosphere 1976
+and CIRA-72 in Vallado (2013), Fundamentals of Astrodynamics and Applications, table 8-4.
 Forces: Wertz (1978), Spacecraft Attitude Determination and Control, section 17.2.
 """
 
@@ -33,7 +33,7 @@ from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, cross, dot, scale, times, to_body
 from rbgym.rows import LANES, index, put_vector, vector, view
 
-_BY_DISTURBANCES = 6  # first use of the noise's numbers
+_BY_DISTURBANCES = 6  # `use` of its first noise number, see `rbgym.envs.random.normal`
 SUNLIGHT = 1361.0 / 299792458.0  # Pa, at the mean distance of the Earth
 # Height [km], density [kg/m^3] there and the scale height [km] above it.
 _AIR = np.array([
@@ -63,10 +63,10 @@ class Steady(Disturbance):
         return np.abs(self.steady)
 
 
-class Pushed(Disturbance):
-    """A steady torque, and white noise held for each control period; body axes [N m].
+class NoisyTorque(Disturbance):
+    """A steady torque plus white noise, held for each control period; body axes [N m].
 
-    noise: its standard deviation; no number of it is beyond 6.67 times that.
+    noise: standard deviation of the noise, which never exceeds 6.67 times that.
     """
 
     steady: Vector
@@ -84,97 +84,97 @@ class Pushed(Disturbance):
 
 @inlined
 def density(height):
-    """Of the air [kg/m^3]; height [m]."""
+    """Density of the air [kg/m^3] at a height [m]."""
     km, k = 1e-3 * height, len(_AIR) - 1
     while k > 0 and km < _AIR[k, 0]:
         k -= 1
     return _AIR[k, 1] * math.exp((_AIR[k, 0] - km) / _AIR[k, 2])
 
 
-class Flat(Record):
+class Plate(Record):
     """One side of a plate: area [m^2], unit normal and centre of pressure [m], body axes."""
 
     area: float
     normal: Vector
     pressed_at: Vector
 
-    def dragged(self, towards):
-        """Force, in units of the dynamic pressure; towards: unit vector, body axes."""
+    def drag_force(self, towards):
+        """Drag over the dynamic pressure [m^2]; towards: unit vector, body axes."""
         return scale(-self.area * max(dot(self.normal, towards), 0.0), towards)
 
-    def lit(self, towards, specular, diffuse):
-        """Force, in units of the pressure of light."""
+    def light_force(self, towards, specular, diffuse):
+        """Force of light over its pressure [m^2]."""
         cos = max(dot(self.normal, towards), 0.0)
         along = scale(1.0 - specular, towards)
         across = scale(2.0 * (specular * cos + diffuse / 3.0), self.normal)
         return scale(-self.area * cos, add(along, across))
 
 
-class Round(Record):
-    """A sphere of this cross-section [m^2]."""
+class Sphere(Record):
+    """A sphere. area: its cross-section [m^2]; pressed_at: its centre of pressure [m]."""
 
     area: float
     pressed_at: Vector
 
-    def dragged(self, towards):
+    def drag_force(self, towards):
         return scale(-self.area, towards)
 
-    def lit(self, towards, specular, diffuse):
+    def light_force(self, towards, specular, diffuse):
         return scale(-self.area * (1.0 + 4.0 / 9.0 * diffuse), towards)
 
 
-class Unmoved(Record):
-    """No force."""
+class NoPressure(Record):
+    """Base of air drag and solar pressure; by itself it exerts no torque."""
 
-    shines = constant(False)
+    needs_sun = constant(False)
 
-    def turned(self, physics, buffer, i, q):
+    def pressure_torque(self, physics, buffer, i, q):
         """Torque [N m], body axes."""
         return 0.0, 0.0, 0.0
 
 
-class Dragged(Unmoved):
-    """dragging: C_D; surfaces: `Flat` or `Round`, all of a kind."""
+class Drag(NoPressure):
+    """Air drag. coefficient: C_D; surfaces: all of class `Plate`, or all `Sphere`."""
 
-    dragging: float
+    coefficient: float
     surfaces: tuple[Any, ...]
 
-    def turned(self, physics, buffer, i, q):
+    def pressure_torque(self, physics, buffer, i, q):
         potential = physics.potential
         height, v = potential.course(potential.place(physics, buffer, i, 0.0))
         speed = math.sqrt(dot(v, v))
         towards = to_body(q, scale(1.0 / max(speed, 1e-9), v))
         torque = (0.0, 0.0, 0.0)
         for one in self.surfaces:
-            torque = add(torque, cross(one.pressed_at, one.dragged(towards)))
-        return scale(0.5 * density(height) * self.dragging * speed * speed, torque)
+            torque = add(torque, cross(one.pressed_at, one.drag_force(towards)))
+        return scale(0.5 * density(height) * self.coefficient * speed * speed, torque)
 
 
-class Shone(Unmoved):
-    """specular, diffuse: parts of the light that are reflected; surfaces: as in `Dragged`."""
+class SolarPressure(NoPressure):
+    """Pressure of sunlight. specular, diffuse: reflected fractions; surfaces: as in `Drag`."""
 
     specular: float
     diffuse: float
     surfaces: tuple[Any, ...]
-    shines = constant(True)
+    needs_sun = constant(True)
 
-    def turned(self, physics, buffer, i, q):
+    def pressure_torque(self, physics, buffer, i, q):
         potential, torque = physics.potential, (0.0, 0.0, 0.0)
         towards = to_body(q, potential.sunwards(physics, buffer, i))
         for one in self.surfaces:
-            force = one.lit(towards, self.specular, self.diffuse)
+            force = one.light_force(towards, self.specular, self.diffuse)
             torque = add(torque, cross(one.pressed_at, force))
         return scale(SUNLIGHT if potential.is_lit(physics, buffer, i) else 0.0, torque)
 
 
-class Surrounded(Disturbance):
-    """What acts on a satellite on an orbit, and another disturbance.
+class SpaceEnvironment(Disturbance):
+    """Residual dipole, air drag and solar pressure on an orbit, added to another disturbance.
 
-    beside: that other one, with rows of its own. residual: dipole [A m^2], body axes. air, light:
-    `Dragged`, `Shone` or `Unmoved`. most: the largest torque of all, about any axis [N m].
+    first: that other disturbance. residual: dipole [A m^2], body axes. air, light: `Drag`,
+    `SolarPressure` or `NoPressure`. most: largest torque of these three, about any axis [N m].
     """
 
-    beside: Any
+    first: Any
     residual: Vector
     air: Any
     light: Any
@@ -182,33 +182,33 @@ class Surrounded(Disturbance):
     sees_orbit = constant(True)
 
     def sees_light(self):
-        return self.light.shines()
+        return self.light.needs_sun()
 
     def is_noisy(self):
-        return self.beside.is_noisy()
+        return self.first.is_noisy()
 
     def push(self, rows, buffer, i):
         physics, (q, _) = rows.physics, view(rows.physics, buffer, i)
-        self.beside.push(rows, buffer, i)
+        self.first.push(rows, buffer, i)
         B = to_body(q, physics.potential.field_ahead(physics, buffer, i, 0.0))
-        torque = add(cross(self.residual, B), self.air.turned(physics, buffer, i, q))
-        torque = add(torque, self.light.turned(physics, buffer, i, q))
+        torque = add(cross(self.residual, B), self.air.pressure_torque(physics, buffer, i, q))
+        torque = add(torque, self.light.pressure_torque(physics, buffer, i, q))
         row = physics.actuator.disturbance_row(physics)
         put_vector(buffer, i, row, add(vector(buffer, i, row), torque))
 
     def along(self, orbit: Orbit) -> Disturbance:
-        """Its largest torque is that at the perigee, with every surface at right angles."""
+        """Sets `most`, the torque at the perigee with every surface at right angles to the flow."""
         most = 2.0 * orbit.field * math.hypot(*self.residual)
-        if isinstance(self.air, Dragged):
+        if isinstance(self.air, Drag):
             wind = orbit.radius * (EARTH_RATE + orbit.rate / (1.0 - orbit.eccentricity) ** 2)
-            pressure = 0.5 * density(orbit.radius - EARTH_RADIUS) * self.air.dragging * wind**2
+            pressure = 0.5 * density(orbit.radius - EARTH_RADIUS) * self.air.coefficient * wind**2
             most += pressure * _reach(self.air.surfaces)
-        if isinstance(self.light, Shone):
+        if isinstance(self.light, SolarPressure):
             most += SUNLIGHT * (2.0 + self.light.diffuse) * _reach(self.light.surfaces)
         return self._replace(most=most)
 
     def largest_torque(self) -> Array:
-        return np.asarray(self.beside.largest_torque() + self.most)
+        return np.asarray(self.first.largest_torque() + self.most)
 
 
 def _reach(surfaces: tuple[Any, ...]) -> float:
@@ -227,37 +227,38 @@ def _surfaces(name: str, value: Any) -> tuple[Any, ...]:
         area = in_range(f"{label}['area']", given.get("area"), 0.0, 1e6)
         centre = triple(f"{label}['centre']", given.get("centre", (0, 0, 0)))
         if (normal := given.get("normal")) is None:
-            found.append(Round(area, centre))
+            found.append(Sphere(area, centre))
         else:
             across = unit(f"{label}['normal']", normal, 3, 1e-6)
-            found.append(Flat(area, triple(label, across), centre))
+            found.append(Plate(area, triple(label, across), centre))
     if len({type(one) for one in found}) > 1:
         raise ValueError(f"{name} must have a normal in all surfaces or in none, got {value!r}")
     return tuple(found)
 
 
-def _surrounded(given: Mapping[str, Any], beside: Disturbance) -> Surrounded:
+def _space_environment(given: Mapping[str, Any], first: Disturbance) -> SpaceEnvironment:
     residual = triple("disturbance['residual_dipole']", given.get("residual_dipole", (0, 0, 0)))
-    air: Unmoved = Unmoved()
-    light: Unmoved = Unmoved()
+    air: NoPressure = NoPressure()
+    light: NoPressure = NoPressure()
     if "drag" in given:
         name = "disturbance['drag']"
         own = keys(name, given["drag"], ("coefficient", "surfaces"))
         coefficient = in_range(f"{name}['coefficient']", own.get("coefficient", 2.2), 0.0, 10.0)
-        air = Dragged(coefficient, _surfaces(f"{name}['surfaces']", own.get("surfaces")))
+        air = Drag(coefficient, _surfaces(f"{name}['surfaces']", own.get("surfaces")))
     if "solar_pressure" in given:
         name = "disturbance['solar_pressure']"
         own = keys(name, given["solar_pressure"], ("specular", "diffuse", "surfaces"))
         specular = in_range(f"{name}['specular']", own.get("specular", 0.0), 0.0, 1.0)
         diffuse = in_range(f"{name}['diffuse']", own.get("diffuse", 0.0), 0.0, 1.0 - specular)
-        light = Shone(specular, diffuse, _surfaces(f"{name}['surfaces']", own.get("surfaces")))
-    # A beginning without a steady torque writes no row, and this one adds to the row.
-    first = beside if isinstance(beside, Steady | Pushed) else Steady((0.0, 0.0, 0.0))
-    return Surrounded(first, residual, air, light, math.inf)
+        surfaces = _surfaces(f"{name}['surfaces']", own.get("surfaces"))
+        light = SolarPressure(specular, diffuse, surfaces)
+    # `push` adds to the row of the torque, which `first` therefore has to write.
+    first = first if isinstance(first, Steady | NoisyTorque) else Steady((0.0, 0.0, 0.0))
+    return SpaceEnvironment(first, residual, air, light, math.inf)
 
 
-def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
-    """What the argument stands for: a torque, and a gravity gradient, True for that of the env's
+def resolve_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
+    """The argument `disturbance` as a torque and a gravity gradient; True: that of the env's
     orbit."""
     if value is None:
         return Disturbance(), None
@@ -274,12 +275,12 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
     if min(noise) < 0:
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
     found: Disturbance = Steady(constant) if any(constant) else Disturbance()
-    found = Pushed(constant, noise) if any(noise) else found
-    return _surrounded(given, found) if given.keys() & {*_SURROUNDINGS} else found, pull
+    found = NoisyTorque(constant, noise) if any(noise) else found
+    return _space_environment(given, found) if given.keys() & {*_SURROUNDINGS} else found, pull
 
 
 def surroundings(batch: Batch) -> dict[str, Any]:
-    """What is around each body, with the names and units of `env.unwrapped.surroundings`."""
+    """Position, air, magnetic field and sunlight at each body, see `env.unwrapped.surroundings`."""
     orbit: Any = batch.physics.potential
     if not isinstance(orbit, OnOrbit):
         raise ValueError(f"env must have an orbit for its surroundings, its potential is {orbit!r}")

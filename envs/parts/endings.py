@@ -1,4 +1,4 @@
-"""Success, the end of an episode, and what is counted and charged in it."""
+"""Success regions, ends of episodes, tallies of events, and costs of constraints."""
 
 import math
 from typing import Any
@@ -16,20 +16,20 @@ _LOWEST = 1e-16  # height of a cone of radius 1
 
 @inlined
 def less(a, b):
-    """The smaller one; a, where b is not a number."""
+    """The smaller number; a if b is NaN."""
     return b if b < a else a
 
 
 @inlined
 def below(square, limit):
-    """How far a square is below its limit, as a part of that."""
+    """Margin of a square below its limit, as a fraction of the limit."""
     return (limit - square) / limit
 
 
 @inlined
 def outside(cosine, edge):
-    """How far a direction is outside a cone, as a part of its height, from the cosines of its angle
-    and of the half angle."""
+    """Margin of a direction outside a cone, as a fraction of the cone's height. cosine: of the
+    angle to its axis; edge: of its half angle."""
     return (edge - cosine) / max(1.0 - edge, _LOWEST)
 
 
@@ -38,11 +38,11 @@ class Success(Part):
 
     @required
     def is_inside(self, rows, buffer, i, gap):
-        """Whether the lane at i is in it, so far off as `gap` says."""
+        """Whether the lane at i, `gap` away from its goal, is inside."""
 
 
 class Settled(Success):
-    """(2 sin(angle / 2))^2 below square, the rate off below rate [rad/s]."""
+    """(2 sin(angle / 2))^2 below `square`, the rate error below `rate` [rad/s]."""
 
     square: float
     rate: float
@@ -52,7 +52,7 @@ class Settled(Success):
 
 
 class Docked(Success):
-    """Also: the centre of mass within `distance` [m] of the dock, slower than `speed` [m/s]."""
+    """`Settled`, and the centre of mass within `distance` [m] of the dock, below `speed` [m/s]."""
 
     settled: Any
     distance: float
@@ -65,7 +65,7 @@ class Docked(Success):
 
 
 class Unloaded(Success):
-    """Also: the momentum of the rotors below `momentum` [kg m^2/s]."""
+    """`Settled`, and the rotors' angular momentum below `momentum` [kg m^2/s]."""
 
     settled: Any
     momentum: float
@@ -77,12 +77,12 @@ class Unloaded(Success):
 
 
 class Ending(Part):
-    """What ends an episode."""
+    """A condition that ends an episode."""
 
     @required
     def margin(self, rows, buffer, i, q, omega):
-        """How far the lane at i is from the end of its episode: about 1 far from it, below 0 where
-        it is over. A square over that of the limit, so that it is smooth."""
+        """How far the lane at i is from the end of its episode: about 1 far away, below 0 once it
+        is over. Made of squares, so that it is smooth."""
 
     def is_over(self, rows, buffer, i, q, omega):
         """Whether the state ends the episode of the lane at i."""
@@ -90,14 +90,14 @@ class Ending(Part):
 
 
 class Never(Ending):
-    """Nothing more ends it."""
+    """Never ends an episode."""
 
     def margin(self, rows, buffer, i, q, omega):
         return 1.0
 
 
 class Limits(Ending):
-    """|omega| beyond `rate` [rad/s], or the body z axis below cos_tilt of the vertical."""
+    """Ends an episode with |omega| above rate [rad/s], or the cosine of the tilt below cos_tilt."""
 
     rate: float
     cos_tilt: float = -2.0
@@ -110,11 +110,11 @@ class Limits(Ending):
 
 
 class Berth(Ending):
-    """What a dock forbids.
+    """Ends an episode that breaks a rule of docking.
 
     far [m], fast [m/s]: largest distance and speed. The station is a sphere of `radius` [m] whose
-    centre is at -behind [m] on the target's x axis: keep out. Within `near` [m] of the dock: no
-    faster than `approach` [m/s].
+    centre is at -behind [m] on the target's x axis; a flyer must not enter it. Within `near` [m] of
+    the dock it must be slower than `approach` [m/s].
     """
 
     far: float
@@ -141,7 +141,7 @@ class Berth(Ending):
 
 
 class OutOfSize(Ending):
-    """A scale outside [least, most], of a body that scales."""
+    """Ends an episode if the scale of a scalable body leaves [least, most]."""
 
     least: float
     most: float
@@ -152,7 +152,7 @@ class OutOfSize(Ending):
 
 
 class Ends(Ending):
-    """All that ends an episode: limits, and what the task adds."""
+    """All conditions that end an episode: the limits, and the task's own."""
 
     limits: Limits
     own: Any
@@ -167,16 +167,16 @@ class Ends(Ending):
 
 
 class Tally(Part):
-    """What is counted: here nothing. counted: names of its first rows, in `info`."""
+    """Counts events. This base class counts none. counted: names of its first rows, in `info`."""
 
     counted = tuple[str, ...]()
 
     def watch(self, rows, buffer, i, q, begins):
-        """Count what is to be seen at the attitude q, from zero where an episode begins."""
+        """Update the counts at the attitude q; they restart from zero where an episode begins."""
 
 
 class Contacts(Tally):
-    """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
+    """Counts how often the body z axis drops below a height, the cosine of its tilt."""
 
     height: float
     counted = ("contacts",)
@@ -197,40 +197,40 @@ class Contacts(Tally):
 
 
 class Constraints(Part):
-    """What is charged: here nothing."""
+    """Charges costs for violations. This base class charges none."""
 
     def entries(self, row: int) -> dict[str, tuple[int, int]]:
-        """First row and width of what `info` has, by name; row: the first of all."""
+        """First row and width of its entries in `info`, by name; row: its first row."""
         return {}
 
     def angles(self) -> list[tuple[Vector, float]]:
-        """Of each cone to be kept out of the boresight, body axes, and the half angle [rad]."""
+        """Boresight (body axes) and half angle [rad] of each keep-out cone."""
         return []
 
     def obstructs(self, rows, buffer, i, q):
-        """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
+        """Place the cones for a start at q; returns whether start or target lies inside one."""
         return False
 
     def margin(self, rows, buffer, i, q, omega):
-        """How far the lane at i is from a violation, as of an `Ending`."""
+        """How far the lane at i is from a violation, on the scale of `Ending.margin`."""
         return 1.0
 
     def charge(self, rows, buffer, i, q, omega, begins):
-        """Write the costs of a step, zero at a beginning; whether they end the episode."""
+        """Write the costs of a step (zero at a start); returns whether they end the episode."""
         return False
 
 
 @inlined
 def flight(rows, buffer, i):
-    """Position and velocity of the centre of mass of a body that flies, from the dock [m, m/s]."""
+    """Position and velocity of a flyer's centre of mass relative to the dock [m, m/s]."""
     row = rows.physics.actuator.state_row(rows.physics)
     p, v = vector(buffer, i, row), vector(buffer, i, row + 3)
     return rows.parts.goal.from_dock(rows, buffer, i, p, v)
 
 
-def chosen(value: Any, limits: Limits, own: Ending) -> Ends:
-    """The task's ends, with a rate limit of the user's; "none": the rate limit alone, without which
-    the state would have no bound."""
+def resolve(value: Any, limits: Limits, own: Ending) -> Ends:
+    """The ends of a task under the argument `termination`. "none" leaves only the rate limit, which
+    bounds the state."""
     if value is None or callable(value):
         return Ends(limits, own)
     if isinstance(value, str):
@@ -244,7 +244,7 @@ def chosen(value: Any, limits: Limits, own: Ending) -> Ends:
 
 
 def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, float]:
-    """Axis, direction and half angle [rad] of a dict; ValueError if it lies over a goal."""
+    """Axis, direction and half angle [rad] of a dict; ValueError if the cone covers the goal."""
     entries = ("axis", "direction", "half_angle")
     given = keys(label, value, entries)
     if len(given) < len(entries):
@@ -253,6 +253,6 @@ def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, floa
     half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
     if goal is not None and goal.reaches(axis, direction, half):
         raise ValueError(
-            f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
+            f"{label} must leave the goal free, but its cone of {half:.4g} rad covers it"
         )
     return triple("axis", axis), triple("direction", direction), half

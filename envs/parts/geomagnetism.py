@@ -1,15 +1,15 @@
-"""The field of the Earth's interior: a tilted dipole, or the whole of IGRF-14.
+"""The Earth's main magnetic field: a tilted dipole, or the whole of IGRF-14.
 
-Both give B in world axes, of which the third is the Earth's; u is the unit vector from the centre
-of the Earth, a its radius of 6371.2 km, r the distance.
+Both give B in world axes; the world z axis is the Earth's axis. u is the unit vector from the
+Earth's centre, a the reference radius of 6371.2 km, r the distance.
 
-The harmonics are those of Pines (1973), Uniform representation of the gravitational potential and
-its derivatives, AIAA Journal 11(11), which have no pole: with A_nm(w) the m-th derivative of the
-Legendre polynomial P_n, and C_m + i S_m = (u_x + i u_y)^m in axes that turn with the Earth,
+The harmonics are written as by Pines (1973), Uniform representation of the gravitational potential
+and its derivatives, AIAA Journal 11(11), without a singularity at the poles: with A_nm(w) the m-th
+derivative of the Legendre polynomial P_n, and C_m + i S_m = (u_x + i u_y)^m in Earth-fixed axes,
 
     V = a sum (a/r)^(n+1) A_nm(u_z) (g_nm C_m + h_nm S_m),   B = -grad V,
 
-g and h with Schmidt's factors in them.
+where g and h include Schmidt's factors.
 """
 
 import math
@@ -26,7 +26,7 @@ _DEGREE = 13
 
 
 def _coefficients(column: int) -> np.ndarray:
-    """Of a column of the table, by degree and order, with Schmidt's factors [T or T/year]."""
+    """A column of the table by degree and order, times Schmidt's factors [T or T/year]."""
     found = np.zeros((_DEGREE + 1, _DEGREE + 1))
     for row in _ROWS:
         n, m = int(row[0]), int(row[1])
@@ -41,12 +41,12 @@ _G10, _G11, _H11 = _G[1, 0], _G[1, 1], _H[1, 1]
 EQUATOR_FIELD = math.hypot(_G10, _G11, _H11)  # at the magnetic equator on the ground
 DIPOLE_TILT = math.atan2(math.hypot(_G11, _H11), -_G10)
 _EAST = math.atan2(_H11, _G11)
-STRONGEST = 1.15  # of all fields over that above the dipole's poles, at one height, to be sure
+STRONGEST = 1.15  # bound: the strongest field over the dipole's polar field, at one height
 
 
 class Dipole(Record):
-    """A dipole at the centre: equator: field [T] at its equator at the perigee's height;
-    cos_lean, sin_lean: of its angle from the south pole."""
+    """A dipole at the Earth's centre. equator: field [T] above its equator at the perigee's height;
+    cos_lean, sin_lean: of its angle from the Earth's south pole."""
 
     equator: float
     cos_lean: float
@@ -62,7 +62,7 @@ class Dipole(Record):
 
 
 class Harmonics(Record):
-    """IGRF-14 to degree 13. lowest: radius of the Earth over the perigee's distance; elapsed_years:
+    """IGRF-14 to degree 13. lowest: Earth's radius over the perigee's distance; elapsed_years:
     since 2025."""
 
     lowest: float

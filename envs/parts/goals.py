@@ -1,4 +1,4 @@
-"""What a task asks for: how far attitude and angular velocity are from it; and how targets move."""
+"""Goals: how far attitude and angular velocity are from the goal; and how targets move."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -29,7 +29,7 @@ from rbgym.quaternion import (
 from rbgym.rows import LANES, put_quaternion, put_vector, quaternion, vector
 
 _WORLD, _NOWHERE = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-# Chebyshev's polynomial of arcsin(sqrt z) / sqrt z for z in [0, 1/2], off by 1e-11 at most.
+# Chebyshev polynomial of arcsin(sqrt z) / sqrt z for z in [0, 1/2]; error at most 1e-11.
 _ARCSINE = (
     0.20080490883347873, -0.3800978569568271, 0.3718252429044575, -0.18557060941638176,
     0.08190381809097139, 0.002128237218721364, 0.024579737152414304, 0.030181533475688627,
@@ -40,9 +40,9 @@ _ARCSINE = (
 class Gap(NamedTuple):
     """How far a body is from its goal.
 
-    square: that of 2 sin(angle / 2), the angle that the attitude is off. rate_square: that of the
-    angular velocity that is off [rad^2/s^2]. wanted: the angular velocity wanted, body axes. shown:
-    the attitude that is shown: relative to the target where there is one, else in the world.
+    square: (2 sin(angle / 2))^2 of the attitude error. rate_square: square of the rate error
+    [rad^2/s^2]. wanted: the angular velocity of the goal, body axes. shown: the attitude for the
+    observation: relative to the target if there is one, else body to world.
     """
 
     square: float
@@ -53,7 +53,7 @@ class Gap(NamedTuple):
 
 @inlined
 def angle_of(square):
-    """The angle [rad] of which this is the square of 2 sin(angle / 2)."""
+    """The angle [rad] from the square of 2 sin(angle / 2)."""
     y = min(0.25 * square, 1.0)
     z = min(y, 1.0 - y)
     value = 0.0
@@ -64,36 +64,36 @@ def angle_of(square):
 
 
 class Goal(Part):
-    """What a task asks for.
+    """What a body has to reach.
 
-    has_target: whether there is a target attitude. attitude_shown: of what to what. For the task's
-    page, angle_off: what the angle a is, "" where any attitude will do.
+    has_target: whether there is a target attitude. attitude_shown: frames of the attitude in the
+    observation. angle_off: the attitude error in words, for the task's page; "" for any attitude.
     """
 
     attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
     has_target = constant(False)
-    faces_sun = constant(False, "Whether it takes an orbit, and a Sun.")
+    faces_sun = constant(False, "Whether it needs an orbit with a Sun.")
 
     @required
     def compare(self, rows, buffer, i, q, omega):
         """The `Gap` of the lane."""
 
     def target(self, rows, buffer, i):
-        """The target's attitude, target frame to world; without one, that of the world."""
+        """The target's attitude, target frame to world; the identity without a target."""
         return _WORLD
 
     def put_target(self, rows, buffer, i, q):
-        """Take a target's attitude, if there is one."""
+        """Set the target's attitude, if there is one."""
 
     def put_target_rate(self, rows, buffer, i, rate):
-        """Take its angular velocity, target frame [rad/s]."""
+        """Set the target's angular velocity, target frame [rad/s]."""
 
     def put_spin(self, rows, buffer, i, spin):
-        """Take a spin to be wanted [rad/s], if one is asked for."""
+        """Set the commanded spin [rad/s], for a goal that has one."""
 
     def dock(self):
-        """Where a flyer docks, a point of the target's frame [m]; at the world's origin."""
+        """The dock, a point in the target's frame [m]; by default the world's origin."""
         return _NOWHERE
 
     def from_dock(self, rows, buffer, i, p, v):
@@ -101,15 +101,15 @@ class Goal(Part):
         return p, v
 
     def simplest(self) -> "Goal":
-        """The same goal, of a class with less to compute if there is one."""
+        """The same goal, as a class that computes less if there is one."""
         return self
 
     def state_keys(self) -> dict[str, Key]:
-        """What of its rows is a part of the state, as numbers that a reset can set."""
+        """Its rows that belong to the state and that a reset can set, by name."""
         return {}
 
-    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
-        """A state that a reset is given, with what follows from the rest of it."""
+    def complete_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The state given to a reset, with defaults for entries of the goal that it lacks."""
         return state
 
     def reaches(self, axis: Array, direction: Array, half: float) -> bool:
@@ -118,10 +118,10 @@ class Goal(Part):
 
 
 class Axis(Goal):
-    """The body z axis at a nutation angle from the upward vertical, turning steadily.
+    """The body z axis at a nutation angle from the upward vertical, in steady rotation.
 
-    The rates asked for are precession about the vertical and spin about the axis. Upright and at
-    rest: nutation 0, both rates 0.
+    The goal's rates are precession about the vertical and spin about the axis. All zero: upright
+    and at rest.
     """
 
     cos_nutation: float = 1.0
@@ -177,7 +177,7 @@ class Upright(Axis):
 
 
 class Target(Goal):
-    """The target's attitude and angular velocity, all three axes of them."""
+    """The attitude and angular velocity of a target, about all three axes."""
 
     has_target = constant(True)
     attitude_shown = "body to target"
@@ -210,7 +210,7 @@ class Target(Goal):
 
 
 class Port(Target):
-    """A target that turns about the world's origin, with a dock at `arm` [m] of its frame."""
+    """A target that turns about the world's origin, with a dock at `arm` [m] in its frame."""
 
     arm: Vector
 
@@ -227,7 +227,7 @@ class Port(Target):
 
 
 class Rest(Goal):
-    """No angular velocity, at whatever attitude."""
+    """No angular velocity, at any attitude."""
 
     angle_off = ""
 
@@ -240,7 +240,7 @@ class Rest(Goal):
 
 
 class TowardsSun(Goal):
-    """At rest, the body's z axis towards the Sun, lit or not, at whatever angle about it."""
+    """At rest, the body's z axis towards the Sun, in light or shadow; any angle about that axis."""
 
     angle_off = "the angle of the body's z axis from the direction of the Sun"
     faces_sun = constant(True)
@@ -256,7 +256,7 @@ class TowardsSun(Goal):
 
 
 class Spin(Goal):
-    """An angular velocity about the body z axis, at whatever attitude and nutation."""
+    """An angular velocity about the body z axis, at any attitude and nutation."""
 
     angle_off = ""
 
@@ -274,70 +274,70 @@ class Spin(Goal):
     def state_keys(self) -> dict[str, Key]:
         return {"target_spin": Key(0, 1, 0.0, -1e4, 1e4)}
 
-    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
-        # Unless another is asked for, the spin that it has.
+    def complete_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        # By default the goal is the spin that the body has.
         omega = np.asarray(state["angular_velocity"], dtype=float)
         if omega.shape[-1:] != (3,) or not np.isfinite(omega).all():
-            return state  # and refused for that
+            return state  # the reset will refuse it
         return {"target_spin": omega[..., 2], **state}
 
     def sketch(self, instant):
         body, wanted = instant.body, float(instant.state["target_spin"])
         now = float(instant.state["angular_velocity"][2])
         yield f"spin {now:.2f} of {wanted:.2f} rad/s"
-        # The size at which the momentum about the axis makes the spin that is asked for.
+        # The size at which the body would have the commanded spin.
         if wanted * now > 0:
             size = body.scale * math.sqrt(now / wanted)
             yield instant.ghost(body.quaternion, body.position, size)
 
 
-# Of a target that wanders.
-_FREQUENCY = 0  # 3, of the angles about z, y and x [rad/s]
-_PHASE = 3  # 3, in turns
-_START = 6  # 4: its attitude at the beginning
+# Rows of `Wandering`.
+_FREQUENCY = 0  # 3: of the angles about z, y and x [rad/s]
+_PHASE = 3  # 3: in turns
+_START = 6  # 4: the target's attitude at the start
 
 
 class Reference(Part):
-    """How a target moves: this one stays where it is."""
+    """How a target moves. This base class leaves it at rest."""
 
     moves = constant(False)
-    is_on_orbit = constant(False, "Whether it takes an orbit.")
-    faces_sun = constant(False, "Whether it takes a Sun.")
+    is_on_orbit = constant(False, "Whether it needs an orbit.")
+    faces_sun = constant(False, "Whether it needs a Sun.")
 
-    def starting(self, rows, buffer, i, q):
-        """Where the target begins, of what was drawn for it."""
+    def start_attitude(self, rows, buffer, i, q):
+        """The target's attitude at the start; q: the one that was drawn for it."""
         return q
 
-    def set_out(self, rows, buffer, i, a, b):
-        """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
+    def draw_motion(self, rows, buffer, i, a, b):
+        """Draw the motion of the lane's target from eight uniform numbers; its attitude is set."""
         rows.parts.goal.put_target_rate(rows, buffer, i, (0.0, 0.0, 0.0))
 
     def follow(self, rows, buffer, i):
-        """Move the lane's target to where it is after the steps so far."""
+        """Move the lane's target to the present time."""
 
     def ahead(self, rows, buffer, i, seconds):
-        """The target's attitude some time from now."""
+        """The target's attitude some seconds from now."""
         return rows.parts.goal.target(rows, buffer, i)
 
 
 class Nadir(Reference):
-    """The target's z axis points to the Earth, its x axis along the motion around it, see
-    rbgym.envs.orbit; what is drawn or given for it is of no account."""
+    """The target's z axis points to the Earth and its x axis along the orbital motion, see
+    rbgym.envs.orbit. It ignores an attitude that is drawn or given for the target."""
 
     moves = constant(True)
     is_on_orbit = constant(True)
 
-    def starting(self, rows, buffer, i, q):
+    def start_attitude(self, rows, buffer, i, q):
         return self.ahead(rows, buffer, i, 0.0)
 
-    def set_out(self, rows, buffer, i, a, b):
-        """The orbit says where."""
+    def draw_motion(self, rows, buffer, i, a, b):
+        """Draw nothing: the orbit determines the motion."""
 
     def follow(self, rows, buffer, i):
         physics, goal = rows.physics, rows.parts.goal
         q, rate = physics.potential.nadir_frame(physics, buffer, i, 0.0)
         last = goal.target(rows, buffer, i)
-        # Of q and -q the one without a jump.
+        # Choose the sign of q that is continuous.
         sign = -1.0 if q[0] * last[0] + dot(q[1:], last[1:]) < 0.0 else 1.0
         goal.put_target(rows, buffer, i, (sign * q[0], sign * q[1], sign * q[2], sign * q[3]))
         goal.put_target_rate(rows, buffer, i, rate)
@@ -348,42 +348,42 @@ class Nadir(Reference):
 
 
 def nadir(dt: float) -> Nadir:
-    """The motion of a target that points to the Earth."""
+    """The motion of a target that points to the Earth; dt plays no part."""
     return Nadir()
 
 
 class Sunward(Reference):
-    """The target's z axis points to the Sun, by the least turn from the world's; what is drawn or
-    given for it is of no account."""
+    """The target's z axis points to the Sun, by the shortest rotation from the world's z axis. It
+    ignores an attitude that is drawn or given for the target."""
 
     is_on_orbit = constant(True)
     faces_sun = constant(True)
 
-    def starting(self, rows, buffer, i, q):
+    def start_attitude(self, rows, buffer, i, q):
         x, y, z = rows.physics.potential.sunwards(rows.physics, buffer, i)
-        size = 1.0 / math.sqrt(2.0 + 2.0 * z)  # the Sun is never below the South Pole
+        size = 1.0 / math.sqrt(2.0 + 2.0 * z)  # z > -1: the Sun is never above the South Pole
         return size * (1.0 + z), -size * y, size * x, 0.0
 
     def follow(self, rows, buffer, i):
         goal = rows.parts.goal
-        goal.put_target(rows, buffer, i, self.starting(rows, buffer, i, _WORLD))
+        goal.put_target(rows, buffer, i, self.start_attitude(rows, buffer, i, _WORLD))
         goal.put_target_rate(rows, buffer, i, _NOWHERE)
 
 
 def sunward(dt: float) -> Sunward:
-    """A target that points to the Sun."""
+    """The motion of a target that points to the Sun; dt plays no part."""
     return Sunward()
 
 
 class Clocked(Reference):
-    """The target's motion is a function of the time since the episode began. `dt`, a field of the
-    class: control period [s]."""
+    """The target's motion is a function of the time since the episode's start. A subclass has the
+    control period `dt` [s] as a field."""
 
     moves = constant(True)
 
     @required
     def at_time(self, rows, buffer, i, t):
-        """Attitude and angular velocity (target frame) at the time t [s]."""
+        """Attitude (target frame to world) and angular velocity (target frame) at time t [s]."""
 
     def follow(self: Any, rows, buffer, i):
         q, rate = self.at_time(rows, buffer, i, self.dt * rows.elapsed(buffer, i))
@@ -409,13 +409,13 @@ class Wandering(Clocked):
 
     def largest_rate(self) -> float:
         """Bound of the target's angular velocity [rad/s]."""
-        # Of the three axes, z and x may come to lie together.
+        # The z and x axes can coincide, and their rates then add.
         return math.sqrt(5.0) * self.amplitude * self.fast
 
     def rows_needed(self, physics):
         return 10
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         k, span = i + rows.reference_row() * LANES, self.fast - self.slow
         for n in range(3):
             buffer[k + (_FREQUENCY + n) * LANES] = self.slow + span * a[n]
@@ -438,13 +438,13 @@ class Wandering(Clocked):
 class Tumbling(Clocked):
     """The target tumbles freely, as a body of revolution about its z axis.
 
-    Its momentum stays in the world, and its rates are constant but for a turn about its own axis:
-    with p = (w_x, w_y, ratio w_z), the momentum over J_1, of the rates w at the start,
+    Its angular momentum is constant in the world. With w the rates at the start and p = (w_x, w_y,
+    ratio w_z), the momentum over J_1,
 
         R(t) = R(0) exp(p t) R_z((1 - ratio) w_z t).
 
-    dt: control period [s]. ratio: J_3 / J_1. The rates at the start are uniform in direction, and
-    in size within [least, rate] rad/s.
+    dt: control period [s]. ratio: J_3 / J_1. The rates at the start have a uniform direction and a
+    size uniform in [least, rate] rad/s.
 
     Source: Goldstein, Classical Mechanics, sec. 5.6.
     """
@@ -455,9 +455,9 @@ class Tumbling(Clocked):
     rate: float
 
     def rows_needed(self, physics):
-        return 7  # attitude and rates at the beginning
+        return 7  # attitude and rates at the start
 
-    def set_out(self, rows, buffer, i, a, b):
+    def draw_motion(self, rows, buffer, i, a, b):
         size = self.least + (self.rate - self.least) * a[2]
         put_vector(buffer, i, rows.reference_row() + 4, scale(size, on_sphere(a[0], a[1])))
         put_quaternion(buffer, i, rows.reference_row(), rows.parts.goal.target(rows, buffer, i))
@@ -465,14 +465,14 @@ class Tumbling(Clocked):
     def at_time(self, rows, buffer, i, t):
         x, y, z = vector(buffer, i, rows.reference_row() + 4)
         precession, spin = (x, y, self.ratio * z), (0.0, 0.0, (1.0 - self.ratio) * z)
-        about_axis = _turned(spin, t)
-        q = qmul(quaternion(buffer, i, rows.reference_row()), _turned(precession, t))
+        about_axis = _rotation(spin, t)
+        q = qmul(quaternion(buffer, i, rows.reference_row()), _rotation(precession, t))
         return qmul(q, about_axis), add(to_body(about_axis, precession), spin)
 
 
 @inlined
-def _turned(rate, t):
-    """The rotation at a constant rate [rad/s] for the time t [s]."""
+def _rotation(rate, t):
+    """The quaternion of a rotation at a constant rate [rad/s] for the time t [s]."""
     speed = math.sqrt(dot(rate, rate))
     turns = 0.5 * speed * t / math.tau
     cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
@@ -482,7 +482,7 @@ def _turned(rate, t):
 
 @inlined
 def _swing(reference, buffer, k, n, t):
-    """Cosine and sine of half of one of the three angles, and its rate."""
+    """Cosine and sine of half of angle n, and the rate of that angle."""
     frequency, phase = buffer[k + (_FREQUENCY + n) * LANES], buffer[k + (_PHASE + n) * LANES]
     turns = frequency * t / math.tau + phase
     _, from_sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))

@@ -1,6 +1,6 @@
-"""What a policy sees: an attitude in one of several forms, the rates, and perhaps the target's.
+"""What a policy sees: the attitude in one of several forms, the rates, and perhaps the target.
 
-No number is ever outside its bounds, which are those of the space.
+Every number stays within the bounds of the observation space.
 """
 
 import inspect
@@ -21,8 +21,8 @@ _LOWEST = (0.0, -1.0, -1.0, -1.0)  # of a canonical quaternion
 
 
 class Columns(Part):
-    """Some columns of the observation. label, unit, frame, low, high: of the columns; label: by
-    default the name of the class."""
+    """Some columns of the observation. label (default: the class's name), unit, frame, low, high:
+    those of the columns."""
 
     label, unit, frame = "", "", ""
     low: ClassVar[float | tuple[float, ...]] = -1.0
@@ -33,7 +33,7 @@ class Columns(Part):
         """Number of columns; known while compiling."""
 
     def columns(self) -> tuple[Column, ...]:
-        """What stands in them, as many as `width` says; their words are the class's docstring."""
+        """The declaration of its `width` columns; its words are the class's docstring."""
         if not self.width():
             return ()
         name, unit, low, high = self.label or type(self).__name__, self.unit, self.low, self.high
@@ -43,13 +43,13 @@ class Columns(Part):
 
 
 class Form(Columns):
-    """A form of the attitude; without a frame, in that of the goal."""
+    """A form of the attitude. Without a frame of its own it uses the goal's."""
 
     unit = "1"
 
     @required
     def write(self, buffer, k, q, relative):
-        """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
+        """Write the attitude from k on. q: body to world; relative: to the target, if any, or q."""
 
 
 class Quaternion(Form):
@@ -88,7 +88,7 @@ class RotationMatrix(Form):
     width = constant(9)
 
     def write(self, buffer, k, q, relative):
-        x, y, z = _columns(relative)
+        x, y, z = _matrix_columns(relative)
         for row in range(3):
             put_within(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
 
@@ -100,7 +100,7 @@ class Rotation6D(Form):
     width = constant(6)
 
     def write(self, buffer, k, q, relative):
-        x, y, _ = _columns(relative)
+        x, y, _ = _matrix_columns(relative)
         put_within(buffer, k, x, 1.0)
         put_within(buffer, k + 3 * LANES, y, 1.0)
 
@@ -127,7 +127,7 @@ class LogError(Form):
 
 
 class Hidden(Form):
-    """No attitude: what else is shown is all that there is to know it by."""
+    """No attitude. A policy has to infer it from the other columns."""
 
     label = "hidden"
     width = constant(0)
@@ -145,19 +145,19 @@ FORMS: dict[str, Form] = {
 
 
 class More(Columns):
-    """What is shown beside attitude and rates: here nothing."""
+    """Extra columns after attitude and rates. This base class has none."""
 
     width = constant(0)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        """Write it from k on; wanted: the target's angular velocity, body axes."""
+        """Write the columns from k on; wanted: the target's angular velocity, body axes."""
 
-    def limited(self, rate: float) -> "More":
-        """The same where rates are shown as a part of another limit [rad/s]."""
+    def with_rate_limit(self, rate: float) -> "More":
+        """The same columns with rates scaled by another rate limit [rad/s]."""
         return self
 
     def with_preview(self, seconds: float) -> "More":
-        """The same, and where the target is so far ahead."""
+        """The same columns, and the target's attitude `seconds` from now."""
         if "target_angular_velocity" not in [one.name for one in self.columns()]:
             raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
         return Both(self, Ahead(in_range("preview", seconds, 1e-9, 1e6)))
@@ -177,12 +177,12 @@ class TargetRate(More):
     def columns(self) -> tuple[Column, ...]:
         return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
-    def limited(self, rate: float) -> "More":
+    def with_rate_limit(self, rate: float) -> "More":
         return TargetRate(rate, self.bound * self.scale / rate)
 
 
 class Ahead(More):
-    """The attitude relative to where the target is `seconds` from now."""
+    """The attitude relative to the target's attitude `seconds` from now."""
 
     seconds: float
     width = constant(4)
@@ -209,8 +209,8 @@ class TargetQuaternion(More):
 
 
 class Offset(More):
-    """Position and velocity of the centre of mass relative to the dock, in body axes, each as a
-    part of a largest size: distance [m], speed [m/s]."""
+    """Position and velocity of the centre of mass relative to the dock, body axes, divided by
+    distance [m] and speed [m/s]."""
 
     distance: float
     speed: float
@@ -232,7 +232,7 @@ class Offset(More):
 
 
 class Both(More):
-    """What one part shows, then what another does."""
+    """The columns of one part, then those of another."""
 
     one: Any
     other: Any
@@ -248,12 +248,12 @@ class Both(More):
     def columns(self) -> tuple[Column, ...]:
         return (*self.one.columns(), *self.other.columns())
 
-    def limited(self, rate: float) -> "More":
-        return Both(self.one.limited(rate), self.other.limited(rate))
+    def with_rate_limit(self, rate: float) -> "More":
+        return Both(self.one.with_rate_limit(rate), self.other.with_rate_limit(rate))
 
 
 class WantedSpin(More):
-    """The spin wanted / scale, within +-1."""
+    """The commanded spin / scale, within +-1."""
 
     scale: float
     width = constant(1)
@@ -265,8 +265,8 @@ class WantedSpin(More):
         return (Column("wanted_spin", unit="rad/s", frame="body z axis", scale=self.scale),)
 
 
-class Shown(Part):
-    """form: of the attitude; the rates / scale, never beyond +-most; more, also: what else."""
+class Observation(Part):
+    """form: of the attitude; it shows rates / scale, cut at +-most; more, also: extra columns."""
 
     form: Any
     scale: float
@@ -277,7 +277,7 @@ class Shown(Part):
 
     @known
     def width(self):
-        """Number of columns, but for the actuator's."""
+        """Number of columns, without the actuator's."""
         return self.form.width() + self.rates_width() + self.more.width() + self.also.width()
 
     def observe(self, rows, buffer, i, q, relative, omega, wanted):
@@ -293,15 +293,15 @@ class Shown(Part):
         self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
 
     def table(self, frame: str) -> tuple[Column, ...]:
-        """All columns but the actuator's; frame: of the attitude, for a form that says none."""
+        """All columns except the actuator's; frame: of the attitude, if its form has none."""
         form = [replace(one, frame=one.frame or frame) for one in self.form.columns()]
         shows = self.rates_width() > 0
         rates = [rates_column("angular_velocity", self.scale, self.most)] if shows else []
         return (*form, *rates, *self.more.columns(), *self.also.columns())
 
 
-class WithoutRates(Shown):
-    """The same without the rates, where nothing measures them."""
+class WithoutRates(Observation):
+    """An observation without rates, for an env that has no gyros."""
 
     rates_width = constant(0)
 
@@ -314,13 +314,13 @@ def rates_column(name: str, scale: float, most: Vector) -> Column:
 
 @inlined
 def put_within(buffer, k, values, bound):
-    """Write values, none beyond +-bound, from k on."""
+    """Write values, cut at +-bound, from k on."""
     for n in range(len(values)):
         buffer[k + n * LANES] = min(max(values[n], -bound), bound)
 
 
 @inlined
-def _columns(q):
+def _matrix_columns(q):
     w, x, y, z = q
     return (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
@@ -331,7 +331,7 @@ def _columns(q):
 
 @inlined
 def rotation_vector(q):
-    """Angle times axis [rad] of q or -q, |.| <= pi, to 1e-9."""
+    """Angle times axis [rad] of the rotation, |.| <= pi, to 1e-9; the same for q and -q."""
     c = canonical(q)
     sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
     # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
@@ -341,7 +341,7 @@ def rotation_vector(q):
 
 @inlined
 def _arctangent(t):
-    """arctan t for t in [0, 1], to 1e-10: halved twice, then its series."""
+    """arctan t for t in [0, 1], to 1e-10: halves the angle twice, then sums a series."""
     t = t / (1.0 + math.sqrt(1.0 + t * t))
     t = t / (1.0 + math.sqrt(1.0 + t * t))
     y = t * t

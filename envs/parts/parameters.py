@@ -1,7 +1,7 @@
-"""What differs from episode to episode, by name: where its numbers stand, to read and to set them.
+"""Reads and sets the parameters that differ from episode to episode, by name.
 
-A number that is set stands in its row when the episode begins, NaN in that of one to be drawn: see
-`settle` in `rbgym.envs.rows`.
+To set a parameter, its number is written to its row before the episode begins; NaN there means that
+it is drawn: see `settle` in `rbgym.envs.rows`.
 """
 
 import math
@@ -23,9 +23,9 @@ from rbgym.envs.reset import per_lane
 from rbgym.quaternion import Array, from_matrix, to_matrix
 from rbgym.rows import LANES
 
-_ASKEW = 1e-9  # how large products of inertia about the principal axes may be, to the moments
-_TURNS = "axes", "misalignment"  # rotation vectors, which stand as parts of quaternions
-# In the order of their rows: those of `Spread`, of `Differing`, and of sensors with a bias.
+_ASKEW = 1e-9  # largest products of inertia about principal axes, relative to the moments
+_TURNS = "axes", "misalignment"  # rotation vectors, stored as the vector part of a quaternion
+# In the order of their rows in `Spread`, in `Differing`, and in sensors with a bias.
 OF_BODY = (
     Column("inertia", 3, unit="kg m^2", frame=BODY, low=0.0, high=math.inf, words="tensor, (3, 3)"),
     Column("mass", low=0.01, high=100.0, words="factor of the mass"),
@@ -50,9 +50,9 @@ _ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
 
 
 class OfBody(More):
-    """A parameter of the episode, which no sensor tells. which: of all here; places: of
-    its numbers, from the first row of the body's on; scales: what of each is shown as 1. Of a turn
-    stands 2 sin(angle / 2) times the axis, nearly the rotation vector."""
+    """Shows a parameter of the body that no sensor measures. which: its index in `_ALL`; places:
+    offsets of its rows; scales: the value of each number that is shown as 1. A rotation is shown as
+    2 sin(angle / 2) times its axis, nearly the rotation vector."""
 
     which: int
     places: tuple[int, ...]
@@ -63,7 +63,7 @@ class OfBody(More):
         return len(self.places)
 
     def since(self, rows):
-        """The first row of what has these numbers."""
+        """The first row of the part that holds the parameter."""
         return rows.randomization_row()
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -80,21 +80,22 @@ class OfBody(More):
 
 
 class OfMounting(OfBody):
-    """The same of what actuators differ in."""
+    """Shows a parameter of the actuator."""
 
     def since(self, rows):
         return rows.physics.actuator.mounting_row(rows.physics)
 
 
 class OfSensor(OfBody):
-    """The same of what gyros have."""
+    """Shows a parameter of the gyros."""
 
     def since(self, rows):
         return rows.sensor_row()
 
 
-def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidBody) -> More:
-    """What shows these parameters to a policy; ValueError for one that does not differ."""
+def columns_of(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidBody) -> More:
+    """Columns that show these parameters to a policy; ValueError for a parameter that does not
+    differ from episode to episode."""
     mounting = (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels))
     kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
     columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR)
@@ -113,12 +114,12 @@ def told(names: list[Any], varied: Any, sensor: Any, channels: int, body: RigidB
 
 
 def _names(varied: Iterable[str]) -> set[str]:
-    """Names of what differs; a failure is a factor of a command."""
+    """Names of the parameters that differ; a failure shows as a factor of a command."""
     return {"actuator_scale" if name == "failure" else name for name in varied}
 
 
 def places(episodes: Episodes) -> dict[str, Column]:
-    """What has rows in this env; first: the row of a body at which it begins."""
+    """The parameters that have rows in this env; first: their first row of a body."""
     rows, physics, found = episodes.rows, episodes.rows.physics, dict[str, Column]()
     actuator = physics.actuator
     if rows.parts.randomization.rows_needed(physics):
@@ -134,7 +135,7 @@ def places(episodes: Episodes) -> dict[str, Column]:
 
 
 def _open(episodes: Episodes) -> dict[str, Column]:
-    """Those that users read and set; the axes are in the inertia."""
+    """The parameters that users read and set; the axes are part of the inertia."""
     named = _names(episodes.setup.varied) | {"rate_bias"}
     if "axes" in named:
         named = named - {"axes"} | {"inertia"}
@@ -142,7 +143,7 @@ def _open(episodes: Episodes) -> dict[str, Column]:
 
 
 def read(episodes: Episodes) -> dict[str, Array]:
-    """What the episodes of all lanes fly with; the inertia, whether or not it differs."""
+    """The parameters of the current episodes of all lanes; always with the inertia."""
     batch, present = episodes.batch, places(episodes)
     found, B = dict[str, Array](), batch.bodies[0].principal_rotation[np.newaxis]
     for name, column in _open(episodes).items():
@@ -162,14 +163,14 @@ def read(episodes: Episodes) -> dict[str, Array]:
 
 @quietly
 def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
-    """The rows (n, size) of what options["parameters"] gives, by name; the inertia's are principal
-    moments. Raises ValueError for what an episode of this env cannot have."""
+    """The rows (n, size) of options["parameters"], by name; those of the inertia are principal
+    moments. Raises ValueError for values that an episode of this env cannot have."""
     if given is None:
         return {}
     found, own_columns, label = dict[str, Array](), _open(episodes), 'options["parameters"]'
     of = f"{label}, which randomization must name, if only with 0.0,"
     if isinstance(given, dict) and "inertia" in given and "inertia" not in own_columns:
-        # What `read` says of a body that does not differ may be given back.
+        # `read` returns the inertia of a body that does not differ too: accept it back.
         own, name = episodes.batch.bodies[0].inertia, f'{label}["inertia"]'
         values = per_lane(name, given["inertia"], (3, 3), lanes, episodes.size)
         if np.allclose(values, own, rtol=0.0, atol=_ASKEW * own.max()):
@@ -199,14 +200,14 @@ def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
 
 
 def _moments(argument: str, tensors: Array, axes: Array) -> tuple[Array, Array]:
-    """Principal moments (n, 3) of tensors, and the rows (n, 3) of how their principal axes are
-    turned against these: by nothing, or as little as may be. ValueError for what is no tensor."""
+    """Principal moments (n, 3) of inertia tensors, and the vector part (n, 3) of the smallest
+    rotation from `axes` to their principal axes. ValueError for a matrix that is no inertia."""
     moments = np.diagonal(axes.T @ tensors @ axes, axis1=1, axis2=2).copy()
     off = np.abs(axes * moments[:, np.newaxis] @ axes.T - tensors).max(axis=(1, 2))
     turns, largest = np.zeros_like(moments), moments.max(axis=1)
     askew = off > _ASKEW * largest
     for n in np.flatnonzero(askew | (2.0 * largest >= moments.sum(axis=1))):
-        try:  # a body says what is wrong, or that it is round-off alone
+        try:  # RigidBody refuses a bad tensor, but accepts round-off
             body = RigidBody(tensors[n])
         except ValueError as error:
             raise ValueError(f"{argument}: {error}") from None
@@ -223,7 +224,7 @@ def _moments(argument: str, tensors: Array, axes: Array) -> tuple[Array, Array]:
 
 
 def put(episodes: Episodes, lanes: Lanes, values: dict[str, Array]) -> None:
-    """Write what `checked` gave, and NaN for what is to be drawn."""
+    """Write the rows that `checked` returned, and NaN for parameters to be drawn."""
     for name, column in places(episodes).items():
         drawn = np.full((len(lanes), column.size), np.nan)
         episodes.batch.put_rows(column.first, values.get(name, drawn), lanes)

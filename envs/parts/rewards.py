@@ -13,7 +13,7 @@ from rbgym.envs.rows import Part
 from rbgym.quaternion import dot
 from rbgym.rows import LANES, Physics, view
 
-# What a user can give a weight to, in the order in which the kernel writes them.
+# The terms that a user can weight, in the order of their rows.
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
          "margin")  # fmt: skip
 NAMED: dict[str, Mapping[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
@@ -22,8 +22,8 @@ _NEAR = 0.4  # margin below which the margin term counts
 
 
 class Outcome(NamedTuple):
-    """What a step, or a beginning, came to: how far off; in the success region; at an end; the
-    margin to one."""
+    """The outcome of a step or start. inside: the success region; over: whether the state ends the
+    episode; begins: whether it is a start; slack: margin to an end, see `Ending.margin`."""
 
     gap: Gap
     inside: bool
@@ -33,21 +33,22 @@ class Outcome(NamedTuple):
 
 
 class Reward(Part):
-    """What a step is worth."""
+    """Rewards a step."""
 
     @required
     def value(self, rows, buffer, i, outcome):
-        """The reward of the lane at i, zero at a beginning; keeps what the next step needs."""
+        """The reward of the lane at i, zero at a start; stores what the next step needs."""
 
     def forget(self, rows, buffer, i):
-        """Forget what the last episode left, as the next one begins."""
+        """Clear the memory of the last episode when the next one starts."""
 
     def terms(self) -> tuple[str, ...]:
-        """Names of its summands, which stand in its first rows; of a single one, the reward's."""
+        """Names of its terms, whose values stand in its first rows; without rows of its own there
+        is a single term, the reward."""
         return ("reward",)
 
-    def kept(self, physics: Physics) -> dict[str, range]:
-        """Those of its rows from which the reward of the next step has a derivative, by name."""
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
+        """Rows of its memory on which the next reward depends smoothly, by name."""
         return {}
 
 
@@ -69,9 +70,9 @@ class Shape(Reward):
     def terms(self) -> tuple[str, ...]:
         return ("closeness",)
 
-    def within(self, angle: float, rate: float, momentum: float) -> "Shape":
-        """The shape of a task whose success lies within angle [rad], rate [rad/s] and momentum of
-        the rotors [kg m^2/s]."""
+    def with_tolerances(self, angle: float, rate: float, momentum: float) -> "Shape":
+        """The shape for these tolerances of success: angle [rad], rate [rad/s] and momentum of the
+        rotors [kg m^2/s]."""
         return self
 
 
@@ -89,7 +90,7 @@ class Closeness(Shape):
 
 
 class Approach(Shape):
-    """Of a body that flies: P = 1 / (1 + off + rate + away + speed), as `Closeness` with
+    """For a free flyer: P = 1 / (1 + off + rate + away + speed), `Closeness` with the terms
     away = (distance from the dock / distance)^2 and speed = speed_weight |velocity|^2."""
 
     scale: float
@@ -106,14 +107,14 @@ class Approach(Shape):
 
 
 class Miss(Shape):
-    """P = 1 / (1 + steepness (sqrt(1 + s) - 1)), with the miss s counted in tolerances:
+    """P = 1 / (1 + steepness (sqrt(1 + s) - 1)), with the miss s in units of the tolerances:
     s^2 = (a / angle)^2 + (|omega - wanted| / rate)^2 + (|h| / momentum)^2.
 
-    a: the angle off [rad]; h: the momentum of the rotors [kg m^2/s]. At the edge of success, where
-    s is 1, P is well below 1, and half a turn away, where s is some hundreds, there is a slope
-    still: it falls as a straight line, then as the root of the miss. It is convex in s, so whoever
-    takes the same way at twice the rates, s at most doubled for half of the time and zero then,
-    earns no less over an episode. The tolerances are the task's, see `within`.
+    a: the attitude error [rad]; h: the momentum of the rotors [kg m^2/s]. P has a useful slope
+    everywhere: it falls linearly, then as the root of s. At the edge of success, s = 1, it is well
+    below 1; half a turn away s is some hundreds. P is convex in s, so a faster slew earns no less:
+    on the same path at twice the rates s is at most doubled for half of the time, then zero. The
+    tolerances are the task's, see `with_tolerances`.
     """
 
     steepness: float = 0.3
@@ -128,7 +129,7 @@ class Miss(Shape):
         square += dot(h, h) / (self.momentum * self.momentum)
         return 1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0)
 
-    def within(self, angle, rate, momentum):
+    def with_tolerances(self, angle, rate, momentum):
         return self._replace(angle=angle, rate=rate, momentum=momentum)
 
 
@@ -136,12 +137,12 @@ class Weighted(Reward):
     """The sum of weight times term; rate_limit [rad/s] is the unit of the rate term.
 
     closeness: the dense reward, `shape`. success: 1 inside the success region. attitude:
-    -sin^2(angle / 2). rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change: a
-    quarter of -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P
-    the closeness without its effort, and 0 where the state ends the episode. To a learner with that
-    discount, this potential-based shaping changes no best policy (Ng, Harada & Russell 1999).
-    margin: -max(0, 1 - m / 0.4), with m the least margin of what ends the episode or costs
-    (`Ending.margin`): a price that rises before the event, so that it has a derivative.
+    -sin^2(angle / 2). rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change:
+    -mean((command - last command)^2) / 4. alive: 1. progress: discount P - last P, with P the
+    closeness without its effort, or 0 if the state ends the episode. This potential-based shaping
+    does not change the best policy of a learner with that discount (Ng, Harada & Russell 1999).
+    margin: -max(0, 1 - m / 0.4), with m the smallest margin (`Ending.margin`) to an end or a cost:
+    a penalty that rises before the event, so that it has a derivative.
     """
 
     shape: Any
@@ -156,7 +157,7 @@ class Weighted(Reward):
         used = [n for n, weight in enumerate(self.weights) if weight]
         return TERMS[: used[-1] + 1] if used else ()
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         found = {"closeness": range(9, 10)} if self.weights[7] else {}
         if self.weights[5]:
             found["last_command"] = range(10, 10 + physics.actuator.channels())
@@ -197,7 +198,7 @@ class Weighted(Reward):
 
 @inlined
 def mean_square(physics, buffer, i):
-    """Of the commands."""
+    """Mean square of the commands."""
     k, total = i + physics.actuator.command_row(physics) * LANES, 0.0
     for n in range(physics.actuator.channels()):
         total += buffer[k + n * LANES] * buffer[k + n * LANES]
@@ -206,7 +207,7 @@ def mean_square(physics, buffer, i):
 
 @inlined
 def _mean_change(physics, buffer, i, k):
-    """Mean square of the change of the commands since those at k, whose place they take."""
+    """Mean square of the change from the commands stored at k; stores the new commands there."""
     command, total = i + physics.actuator.command_row(physics) * LANES, 0.0
     for n in range(physics.actuator.channels()):
         change = buffer[command + n * LANES] - buffer[k + n * LANES]
@@ -215,10 +216,10 @@ def _mean_change(physics, buffer, i, k):
     return total / physics.actuator.channels()
 
 
-def chosen(
+def resolve(
     value: str | Mapping[str, float] | Callable[..., Any], shape: Shape, rate_limit: float
 ) -> Reward:
-    """What a name or a dict of weights stands for; a callable takes its place, and has no term."""
+    """The reward of a name or a dict of weights. A callable replaces it, so it has no term."""
     weights: Mapping[str, float] = {}
     if isinstance(value, str):
         named("reward", value, NAMED, ", a dict of weights or a callable")
@@ -228,6 +229,6 @@ def chosen(
         if not any(weights.values()):
             raise ValueError(f"reward must have a weight that is not 0, got {value!r}")
     if weights == NAMED["dense"]:
-        return shape  # nothing but it: the quickest
+        return shape  # the dense reward alone needs no sum, which is the quickest
     numbers = (in_range(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERMS)
     return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]

@@ -351,7 +351,7 @@ class Instruments(Sensor):
     def sense_field(self, rows, buffer, i):
         self.compass.mark(rows, buffer, i)
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _COMING)}
         late = {"coming": range(_COMING, _COMING + 4)} if self.readout.coming_rows() else {}
         return found | late
@@ -480,9 +480,9 @@ class Failing(Sensor):
     def rows_needed(self, physics):
         return self.sensor.rows_needed(physics) + 7  # attitude and rates as measured last
 
-    def kept(self, physics: Physics) -> dict[str, range]:
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
         # Once it is dead, nothing that it shows has a derivative.
-        found: dict[str, range] = self.sensor.kept(physics)
+        found: dict[str, range] = self.sensor.memory_entries(physics)
         return found
 
     def _row(self, rows):

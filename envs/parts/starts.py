@@ -1,4 +1,4 @@
-"""Where episodes begin."""
+"""Starts: how an episode's first attitude and angular velocity are drawn."""
 
 import math
 from collections.abc import Mapping
@@ -14,29 +14,29 @@ from rbgym.rows import LANES, put_vector
 
 Ranges = Mapping[str, tuple[float, float]]
 
-_HALLEY_STEPS = 2  # of the angle, to the last digit
+_HALLEY_STEPS = 2  # enough for the last digit of the angle
 
 
 class Start(Part):
-    """Where episodes begin. Its fields, all numbers, are what `initial` may set; one called
-    `least_x` is not to be more than `x`."""
+    """Draws where episodes begin. Its fields, all numbers, are what `initial` may set; a field
+    `least_x` must not exceed `x`."""
 
     @required
     def draw(self, rows, buffer, i, a, b, c):
-        """Attitude and angular velocity of a start, from twelve uniform numbers in three tuples;
-        sets the target, if there is one."""
+        """Draw attitude and angular velocity of a start, from twelve uniform numbers in three
+        tuples; sets the target, if there is one."""
 
     def ranges(self, rate_limit: float) -> Ranges:
-        """What the fields may be, the rate limit given [rad/s]; one not named: from 0 to it."""
+        """Allowed range of fields, by name; of the others, from 0 to the rate limit [rad/s]."""
         return {}
 
     def refuse(self, limits: Any, goal: Any) -> None:
-        """ValueError for a start whose episodes would be over at once, or without sense."""
+        """ValueError if episodes would end at once, or if the numbers do not fit the goal."""
 
-    def chosen(
+    def resolve(
         self, initial: Mapping[str, float] | None, limits: Any, goal: Any, ranges: Ranges
     ) -> Self:
-        """The start, some of its fields replaced; limits: `endings.Limits`; ranges: the task's."""
+        """The start with `initial` applied; limits: `endings.Limits`; ranges: the task's own."""
         fields = tuple(self._asdict())
         allowed = dict.fromkeys(fields, (0.0, limits.rate))
         allowed |= {**self.ranges(limits.rate), **ranges}
@@ -56,7 +56,7 @@ class Start(Part):
 
 
 class Tilted(Start):
-    """A tilt uniform between two angles [rad] in a uniform direction, near a steady turning.
+    """A tilt uniform between two angles [rad] in a uniform direction, near a steady rotation.
 
     Rates [rad/s]: precession about the vertical, plus a spin uniform in mean_spin +- spin about
     the axis, plus rates across the axis uniform in a disc of radius transverse.
@@ -86,13 +86,13 @@ class Tilted(Start):
     def refuse(self, limits: Any, goal: Any) -> None:
         if math.cos(self.least_tilt) < limits.cos_tilt:
             raise ValueError(
-                f"initial['least_tilt'] must be below {math.acos(limits.cos_tilt):.4g}, beyond "
-                f"which the episode is over, got {self.least_tilt}"
+                f"initial['least_tilt'] must be below {math.acos(limits.cos_tilt):.4g}, where "
+                f"episodes end, got {self.least_tilt}"
             )
 
 
 class _Aimed(Start):
-    """A target, and a body that is turned away from it and turns."""
+    """A start with a target: the body is rotated away from it, and rotates."""
 
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_angle", "angle", "target_angle"), (0.0, math.pi))
@@ -109,13 +109,13 @@ class _Aimed(Start):
             )
 
 
-class Turned(_Aimed):
-    """A target turned away from the world, and the body turned away from the target.
+class TurnedAway(_Aimed):
+    """The target is rotated away from the world, and the body away from the target.
 
-    Each by an angle with the density of Haar's measure, about a uniform axis: the target's angle in
-    [0, target_angle] rad, the body's in [least_angle, angle]. With pi for both, and 0 for the
-    least, the attitudes are Haar-uniform and independent. The rate is uniform in [least_rate, rate]
-    rad/s, about a uniform body axis.
+    Both rotation angles have the density of Haar's measure and both axes are uniform: the target's
+    angle in [0, target_angle] rad, the body's in [least_angle, angle]. With target_angle = angle =
+    pi and least_angle = 0 the attitudes are Haar-uniform and independent. The rate is uniform in
+    [least_rate, rate] rad/s, about a uniform body axis.
     """
 
     least_angle: float = 0.0
@@ -126,7 +126,7 @@ class Turned(_Aimed):
 
     def draw(self, rows, buffer, i, a, b, c):
         target = turn(0.0, self.target_angle, a[0], a[1], a[2])
-        target = rows.parts.reference.starting(rows, buffer, i, target)
+        target = rows.parts.reference.start_attitude(rows, buffer, i, target)
         rows.parts.goal.put_target(rows, buffer, i, target)
         q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
         speed = self.least_rate + (self.rate - self.least_rate) * b[2]
@@ -134,7 +134,7 @@ class Turned(_Aimed):
 
 
 class Adrift(_Aimed):
-    """Turned, as in `Turned`, and away from a dock.
+    """Attitude and rates as in `TurnedAway`, and a position away from a dock.
 
     The centre of mass is at a distance uniform in [least_distance, distance] m, in a direction
     uniform within `cone_angle` [rad] of the target's x axis; its velocity is uniform in size up to
@@ -154,10 +154,10 @@ class Adrift(_Aimed):
     def draw(self, rows, buffer, i, a, b, c):
         target = turn(0.0, self.target_angle, a[0], a[1], a[2])
         rows.parts.goal.put_target(rows, buffer, i, target)
-        # Not that of the episode before: the dock would have a velocity, which may end this one.
+        # Clear the last episode's rate: it would give the dock a velocity, which may end this one.
         rows.parts.goal.put_target_rate(rows, buffer, i, (0.0, 0.0, 0.0))
         q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
-        # Two numbers in one: 1024 rates, or speeds, each with many directions.
+        # One uniform number gives two: the rate (or speed) in 1024 steps, then a direction.
         fine = 1024.0 * b[2]
         share = fine - math.floor(fine)
         rate = self.least_rate + (self.rate - self.least_rate) * math.floor(fine) / 1023.0
@@ -183,10 +183,9 @@ class Adrift(_Aimed):
 
 
 class Spun(Start):
-    """A Haar-uniform attitude, a spin uniform in [least_spin, spin] rad/s about the body z axis of
-    either sign, and rates across it uniform in a disc of radius transverse [rad/s]. The spin wanted
-    is the one that the momentum has at a scale whose logarithm is uniform between those of
-    least_scale and scale."""
+    """A Haar-uniform attitude; a spin uniform in [least_spin, spin] rad/s about the body z axis, of
+    either sign; rates across it uniform in a disc of radius transverse [rad/s]. The commanded spin
+    is the spin that the body would have at a random scale, log-uniform in [least_scale, scale]."""
 
     least_spin: float
     spin: float
@@ -203,7 +202,7 @@ class Spun(Start):
         size = math.exp(low + (high - low) * b[3])
         rows.parts.goal.put_target(rows, buffer, i, (1.0, 0.0, 0.0, 0.0))
         rows.parts.goal.put_spin(rows, buffer, i, spin / (size * size))
-        buffer[i + rows.physics.memory_row() * LANES] = 1.0  # the scale, which may end episodes
+        buffer[i + rows.physics.memory_row() * LANES] = 1.0  # the scale, which `OutOfSize` checks
         return q, (across * around[0], across * around[1], spin)
 
     def ranges(self, rate_limit: float) -> Ranges:
@@ -212,10 +211,10 @@ class Spun(Start):
 
 @inlined
 def haar_angle(least, most, u):
-    """The rotation angle in [least, most] that divides Haar's measure there as u divides [0, 1].
+    """The quantile u of a rotation angle in [least, most] under Haar's measure.
 
-    The measure of the angles below x is (x - sin x)/pi. It is inverted by a series in the cube root
-    of 6 (x - sin x), which is at most 1.1 % too small, and by Halley's method.
+    Its distribution function is (x - sin x)/pi. A series in the cube root of 6 (x - sin x) inverts
+    it, at most 1.1 % too small, and Halley's method refines the result.
     """
     below = least - _sine(least)[0]
     wanted = below + u * (most - _sine(most)[0] - below)
@@ -225,7 +224,7 @@ def haar_angle(least, most, u):
     for _ in range(_HALLEY_STEPS):
         sin, slope = _sine(x)
         beyond = x - sin - wanted
-        # What is added keeps an angle of zero from dividing zero by zero.
+        # 1e-300 avoids 0 / 0 at an angle of zero.
         x -= beyond * slope / (slope * slope - 0.5 * beyond * sin + 1e-300)
     return min(max(x, least), most)
 

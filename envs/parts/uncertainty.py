@@ -1,4 +1,4 @@
-"""What a policy does not know: noise of sensors, disturbances, bodies that differ."""
+"""What a policy does not know: sensor noise, disturbances, randomised bodies."""
 
 import math
 import warnings
@@ -28,7 +28,7 @@ from rbgym.rows import J_INV, LANES, J, Physics, parameter, put_quaternion, put_
 if TYPE_CHECKING:
     from rbgym.envs.orbit import Orbit
 
-_BY_SENSORS = 0  # first use of the noise's numbers
+_BY_SENSORS = 0  # `use` of its first noise number, see `rbgym.envs.random.normal`
 _OF_BODY = {"inertia": 0.9, "axes": 1.0, "mass": 0.9, "gravity": 0.9, "torque": 0.9,
             "noise": 0.9}  # fmt: skip
 _ANGLES = "axes", "misalignment"
@@ -36,50 +36,51 @@ _DISTRIBUTIONS = ("uniform", "log_uniform", "normal")
 
 
 class Sensor(Part):
-    """What is measured of the state: this one measures the state itself."""
+    """Measures the state. This base class measures it exactly."""
 
     def calibrate(self, rows, buffer, i):
-        """Draw what stays for the episode."""
+        """Draw the errors that stay constant in an episode, as biases."""
 
-    def kept(self, physics: Physics) -> dict[str, range]:
-        """Those of its rows from which what is measured next has a derivative, by name."""
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
+        """Rows of its memory on which the next measurement depends smoothly, by name."""
         return {}
 
     def measure(self, rows, buffer, i, q, relative, omega):
-        """Once a control period: the attitude in the world, that relative to a target (the same,
-        if there is none) and the angular velocity, as they are measured."""
+        """Measure once a control period: the attitude body to world, the attitude relative to the
+        target (or to the world if there is none), and the angular velocity."""
         return q, relative, omega
 
-    has_bias = False  # whether its rows begin with one of the rates, body axes [rad/s]
+    has_bias = False  # whether its rows begin with a gyro bias, body axes [rad/s]
     gyro = True  # whether it measures the rates
-    sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
-    sees_field = constant(False, "Whether coils show the field as it measures it: `sense_field`.")
+    sees_sun = constant(False, "Whether it needs an orbit with a Sun.")
+    sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
 
     def extra(self) -> More:
-        """What it shows after attitude and rates."""
+        """Its columns after attitude and rates."""
         return More()
 
     def sense_field(self, rows, buffer, i):
-        """Put what a magnetometer measures in the place of the field that is shown; where
+        """Replace the field in the observation by a magnetometer's measurement; called if
         `sees_field`."""
 
     def with_orbit(self, orbit: "Orbit", coils: bool) -> "Sensor":
-        """The same on an orbit; coils: whether there are any, which show the field."""
+        """The sensor on an orbit; coils: whether the env has coils, which show the field."""
         return self
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
-        """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""
+        """The sensor for a control period [s] and rate limit [rad/s]; ValueError if too coarse."""
         return self
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
-        """Warn where no policy without a filter can settle within angle [rad] and rate [rad/s]."""
+        """Warn if noise keeps every policy without a filter from settling within angle [rad] and
+        rate [rad/s]."""
 
 
 class Noisy(Sensor):
-    """A star tracker and gyroscopes: standard deviations about each body axis.
+    """A star tracker and gyroscopes with normal errors, the same about each body axis.
 
-    attitude [rad] and rate [rad/s]: white noise. rate_bias [rad/s]: drawn once an episode. No
-    number is beyond 6.67 standard deviations.
+    Standard deviations: of white noise, attitude [rad] and rate [rad/s]; of a bias drawn once an
+    episode, rate_bias [rad/s]. No error exceeds 6.67 standard deviations.
     """
 
     attitude: float = 0.0
@@ -112,7 +113,7 @@ class Noisy(Sensor):
 
 
 def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> None:
-    """Warn of a noise in which a policy without a filter cannot settle."""
+    """Warn if noise keeps a policy without a filter from settling."""
     if noise >= threshold:
         warnings.warn(
             f"sensor{name} is not below the success threshold of {threshold:.4g} {unit}: without a "
@@ -123,49 +124,49 @@ def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> N
 
 
 class Disturbance(Part):
-    """A torque beside the commanded one: here none, or that of a callable; see also
-    `rbgym.envs.parts.disturbances`."""
+    """A torque that acts besides the actuator's. This base class adds none: a user's callable may;
+    others are in `rbgym.envs.parts.disturbances`."""
 
     def push(self, rows, buffer, i):
-        """Set the disturbance rows of the actuator for the next control period."""
+        """Write the disturbance torque of the next control period."""
 
     def largest_torque(self) -> Array:
         """Largest torque about each body axis [N m], (3,)."""
         return np.zeros(3)
 
-    sees_orbit = constant(False, "Whether it takes an orbit.")
-    sees_light = constant(False, "Whether it takes a Sun.")
+    sees_orbit = constant(False, "Whether it needs an orbit.")
+    sees_light = constant(False, "Whether it needs a Sun.")
 
     def along(self, orbit: "Orbit") -> "Disturbance":
-        """The same on an orbit."""
+        """The disturbance on an orbit."""
         return self
 
 
 class Randomization(Part):
-    """What differs from episode to episode: here nothing, body and torque are always the same."""
+    """Varies body and torque from episode to episode. This base class varies nothing."""
 
     def vary(self, rows, buffer, i, a, b):
-        """Give the lane its body and torque for the episode, from eight uniform numbers; returns
-        the factor of its mass."""
+        """Draw the lane's body and torque for the episode, from eight uniform numbers; returns the
+        factor of its mass."""
         return 1.0
 
     def noisiness(self, rows, buffer, i):
-        """The factor of what sensors add to what they measure."""
+        """The factor of sensor noise and biases."""
         return 1.0
 
 
 class Spread(Randomization):
-    """Factors drawn anew for each episode, from distributions of `rbgym.envs.random`.
+    """Draws factors for each episode, from distributions of `rbgym.envs.random`.
 
-    inertia: of each principal second moment of the mass, so that every inertia drawn is that of a
-    body; tilt: the angle [rad] by which the principal axes are turned, about a uniform axis; mass:
-    of all moments and of the weight; gravity: of the weight; full_torque: of the torque limit;
-    noise: of noise and biases of sensors. The rest is what they change: principal moments
-    [kg m^2], the quaternion from principal axes to body frame, weight moment and limits of the
-    torque [N m].
+    Each distribution is that of a factor, except tilt. inertia: on each principal second moment of
+    the mass, so that a body exists for every inertia drawn; tilt: the angle [rad] that turns the
+    principal axes about a uniform axis; mass: on all moments and the weight; gravity: on the
+    weight; full_torque: on the torque limit; noise: on sensor noise and biases. The other fields
+    are the nominal values: principal moments [kg m^2], the quaternion from principal axes to body
+    frame, weight moment and torque limits [N m].
 
     Rows: principal moments of the episode, 3; factors of mass, gravity and torque; the vector part
-    of the quaternion by which the axes are turned in the body frame, 3; the factor of the noise.
+    of the quaternion that turns the principal axes in the body frame, 3; the factor of noise.
     """
 
     inertia: Any
@@ -188,23 +189,23 @@ class Spread(Randomization):
     def vary(self, rows, buffer, i, a, b):
         row, given = rows.randomization_row(), rows.is_given(buffer, i)
         k, (x, y, z) = i + (row + 3) * LANES, self.moments
-        mass = settle(buffer, k, given, self.mass.drawn(a[3]))
-        gravity = settle(buffer, k + LANES, given, self.gravity.drawn(b[1]))
-        torque = settle(buffer, k + 2 * LANES, given, self.full_torque.drawn(b[0]))
-        more = 1024.0 * b[1]  # digits that the weight hardly takes
-        settle(buffer, k + 6 * LANES, given, self.noise.drawn(more - math.floor(more)))
+        mass = settle(buffer, k, given, self.mass.quantile(a[3]))
+        gravity = settle(buffer, k + LANES, given, self.gravity.quantile(b[1]))
+        torque = settle(buffer, k + 2 * LANES, given, self.full_torque.quantile(b[0]))
+        more = 1024.0 * b[1]  # the weight hardly depends on the later digits: use them again
+        settle(buffer, k + 6 * LANES, given, self.noise.quantile(more - math.floor(more)))
         half = 0.5 * (x + y + z)
-        # Second moments, at least zero; the moments of inertia are their sums in pairs.
-        p_x = self.inertia.drawn(a[0]) * max(half - x, 0.0)
-        p_y = self.inertia.drawn(a[1]) * max(half - y, 0.0)
-        p_z = self.inertia.drawn(a[2]) * max(half - z, 0.0)
+        # Second moments, at least zero. A moment of inertia is the sum of two of them.
+        p_x = self.inertia.quantile(a[0]) * max(half - x, 0.0)
+        p_y = self.inertia.quantile(a[1]) * max(half - y, 0.0)
+        p_z = self.inertia.quantile(a[2]) * max(half - z, 0.0)
         moments = (mass * (p_y + p_z), mass * (p_z + p_x), mass * (p_x + p_y))
         moments = settle_vector(buffer, i, row, given, moments)
         put_vector(buffer, i, J, moments)
         put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
         physics = rows.physics
         fine = 1024.0 * b[3]
-        size = math.sin(0.5 * self.tilt.drawn(fine - math.floor(fine)))
+        size = math.sin(0.5 * self.tilt.quantile(fine - math.floor(fine)))
         v = scale(size, on_sphere(b[2], b[3]))
         x, y, z = settle_vector(buffer, i, row + 6, given, v)
         if not physics.frame.is_principal():
@@ -217,8 +218,8 @@ class Spread(Randomization):
 
 
 def _distribution(name: str, value: Any, most: float) -> Any:
-    """That of a factor or, of what is turned, an angle [rad], from a number up to `most` or a
-    dict. A probability is a number."""
+    """The distribution of a factor, or of an angle [rad], from a number up to `most` or a dict; for
+    "failure" the probability itself."""
     label, angle = f"randomization[{name!r}]", name in _ANGLES
     if name == "failure" or not isinstance(value, Mapping):
         number = in_range(label, value, 0.0, most)
@@ -240,10 +241,10 @@ def _distribution(name: str, value: Any, most: float) -> Any:
     return Normal(a, b) if kind == "normal" else Uniform(0.5 * (a + b), 0.5 * (b - a))
 
 
-def chosen_randomization(
+def resolve_randomization(
     value: Mapping[str, Any] | None, body: RigidBody, mgl: float, limits: Array
 ) -> tuple[Randomization, Differing | None]:
-    """What the argument stands for: how bodies differ, and how actuators do."""
+    """The argument `randomization` as its two parts: of bodies and of actuators."""
     most = {**_OF_BODY, **RANGES}
     given = keys("randomization", {} if value is None else value, most)
     found = {name: _distribution(name, given.get(name, 0.0), most[name]) for name in most}

@@ -1,1 +1,1 @@
-"""The environments that come with rbgym, one a file."""
+"""The environments of rbgym; those of one body share a file."""

@@ -8,14 +8,14 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 
 _SIX = SATELLITES["cubesat-6u"]()
-# Beyond these rates [rad/s] episodes end: of turns by torque, and by wheels.
+# Rate limits [rad/s] of episodes: of turns by torque, and by wheels.
 _BY_TORQUE, _BY_WHEELS = _SIX.rate_limit(), _SIX.rate_limit(wheels=True)
-# Categories of all turns.
+# Test-set categories that all turns share.
 LARGE = {"large angle": {"least_angle": 1.5, "angle": 2.6}, "near half turn": {"least_angle": 3.05}}
 
 
@@ -32,7 +32,7 @@ class AttitudeSlewEnv(AttitudeEnv):
     task = Task(
         body=_SIX.own_body,
         torque=_SIX.torque_limit(),
-        start=Turned(target_angle=math.pi),
+        start=TurnedAway(target_angle=math.pi),
         goal=Target(),
         dt=_SIX.dt,
         substeps_of_others=2,
@@ -85,7 +85,7 @@ class ReactionWheelSlewEnv(AttitudeEnv):
 
 
 def _keeping_out(half_angle: float, ends: bool = True) -> dict[str, object]:
-    """The body z axis kept out of a cone of this half angle [rad] in the way of the turn."""
+    """Keep the body z axis out of a cone of this half angle [rad] on the path of the turn."""
     cone = {"axis": (0.0, 0.0, 1.0), "direction": "between", "half_angle": half_angle}
     return {"constraints": {"keep_out": [cone], "ends": ends}}
 
@@ -95,14 +95,13 @@ class KeepOutSlewEnv(AttitudeEnv):
 
     ## Physics
     The satellite and the torques of AttitudeSlew-v1. The camera looks along the body z axis. In
-    every episode there is a bright direction, fixed in the world, half-way on the straight turn of
-    that axis to where it is to look; within 0.3 rad of it the episode ends. Who turns straight is
-    sure to fail.
+    every episode a bright direction, fixed in the world, lies half-way along the straight turn of
+    that axis to its target; within 0.3 rad of it the episode ends. A straight turn always fails.
     """
 
     task = replace(
         AttitudeSlewEnv.task,
-        start=Turned(least_angle=1.0, target_angle=math.pi),
+        start=TurnedAway(least_angle=1.0, target_angle=math.pi),
         difficulty={
             "easy": _keeping_out(0.3, ends=False),
             "medium": _keeping_out(0.3),
@@ -120,14 +119,14 @@ class AttitudeTrackingEnv(AttitudeEnv):
 
     ## Physics
     The satellite and the torques of AttitudeSlew-v1. From a Haar-uniform attitude the target turns
-    by R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
-    uniform in [0.03, 0.1] rad/s and a uniform phase p of its own. To follow it takes about half
-    the torque at most.
+    by R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with its own
+    frequency w, uniform in [0.03, 0.1] rad/s, and its own uniform phase p. Following it takes at
+    most about half the torque.
     """
 
     task = replace(
         AttitudeSlewEnv.task,
-        start=Turned(angle=0.5, rate=0.03, target_angle=math.pi),
+        start=TurnedAway(angle=0.5, rate=0.03, target_angle=math.pi),
         reference=_ROAMING,
         more=TargetRate(_BY_TORQUE, _ROAMING(_SIX.dt).largest_rate() / _BY_TORQUE),
         settled_steps=40,
@@ -145,17 +144,17 @@ class AttitudeTrackingEnv(AttitudeEnv):
 
 
 class DetumbleEnv(AttitudeEnv):
-    """Bring a 6U CubeSat to rest with its wheels, which can just take up what it holds.
+    """Bring a 6U CubeSat to rest with its wheels, which can just absorb its angular momentum.
 
     ## Physics
-    The satellite of ReactionWheelSlew-v1. It tumbles with up to 0.1 rad/s, 5.7 degrees/s: about
-    its x axis that is three quarters of the momentum for which there is room in the wheels, so
-    that a law which fills one before the others stops short.
+    The satellite of ReactionWheelSlew-v1. It tumbles with up to 0.1 rad/s, 5.7 degrees/s. About its
+    x axis that is three quarters of the momentum that the wheels can absorb, so a law that fills
+    one wheel before the others fails.
     """
 
     task = replace(
         ReactionWheelSlewEnv.task,
-        start=Turned(least_rate=0.03, rate=0.1),
+        start=TurnedAway(least_rate=0.03, rate=0.1),
         goal=Rest(),
         rate_limit=0.3,
         difficulty={

@@ -1,4 +1,4 @@
-"""Docking in six degrees of freedom: to a pose, and to a target that tumbles."""
+"""Docking in six degrees of freedom: to a fixed pose, and to a target that tumbles."""
 
 import math
 from dataclasses import replace
@@ -21,11 +21,11 @@ class FreeFlyerEnv(AttitudeEnv):
     """Dock a free flyer to a pose: bring it to the dock, at the target's attitude and at rest.
 
     ## Physics
-    A homogeneous cube of 10 kg, edges of 0.3 m, in free flight: moments 0.15 kg m^2. Its centre of
-    mass obeys p'' = R F / m (Mandre 2008, section 5) beside the rotation, with forces and torques
-    in body axes; momentum changes by their impulse and energy by their work. The dock is at the
-    world's origin, and the station behind it a sphere of 0.5 m radius, its centre at -0.6 m on the
-    x axis of the target. A control period of dt = 0.2 s is one step of the integrator.
+    A homogeneous cube of 10 kg, edges of 0.3 m, in free flight: moments 0.15 kg m^2. In addition to
+    the rotation, its centre of mass obeys p'' = R F / m (Mandre 2008, section 5), with forces and
+    torques in body axes; momentum changes by their impulse and energy by their work. The dock is at
+    the world's origin; the station behind it is a sphere of 0.5 m radius, its centre at -0.6 m on
+    the target's x axis. A control period of dt = 0.2 s is one step of the integrator.
     """
 
     task = Task(
@@ -72,10 +72,10 @@ class TumblingCaptureEnv(AttitudeEnv):
     ## Physics
     The flyer of FreeFlyer-v0. The target is a body of revolution about its z axis, its axial moment
     0.4 of the other; it tumbles freely about the world's origin with 0.03 to 0.1 rad/s, up to 6
-    degrees/s, so that its axis goes round its momentum. The dock is 0.6 m from its centre on its x
-    axis, turns with it at up to 6 cm/s, and pulls with up to a seventh of the force that there is;
-    behind it the target is a sphere of 0.5 m radius. A control period of dt = 0.2 s is one step of
-    the integrator.
+    degrees/s, so its axis precesses about its momentum. The dock is 0.6 m from its centre on its x
+    axis and moves with it at up to 6 cm/s; staying with it takes up to a seventh of the flyer's
+    force. Behind the dock the target is a sphere of 0.5 m radius. A control period of dt = 0.2 s is
+    one step of the integrator.
     """
 
     task = replace(

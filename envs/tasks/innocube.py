@@ -3,32 +3,32 @@
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside
+from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, nadir
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.envs.tasks.cubesat import LARGE
 
 _THREE = SATELLITES["innocube-3u"]()
 _SMOOTH = replace(_THREE.wheels, coulomb=0.0)
-_BY_WHEELS = _THREE.rate_limit(wheels=True)  # [rad/s]; beyond it episodes of turns by wheels end
-_UNSURE = {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05}  # of a body in hard tasks
+_BY_WHEELS = _THREE.rate_limit(wheels=True)  # of turns by wheels [rad/s]
+_UNSURE = {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05}  # of hard episodes
 
 
 class InertialPointingEnv(AttitudeEnv):
-    """Point InnoCube, a 3U CubeSat, by three wheels that stick, at one command a second.
+    """Point InnoCube, a 3U CubeSat, with three wheels that stick, at one command a second.
 
     ## Physics
-    The satellite `innocube-3u`: 4.2 kg, taken to be a homogeneous box with moments 0.0441 and
+    The satellite `innocube-3u`: 4.2 kg, modelled as a homogeneous box with moments 0.0441 and
     0.007 kg m^2, with three wheels about its axes: 2 mN m, 30 mN m s. The friction of its wheels is
-    not published; here it is that of a wheel of this size, 0.05 mN m, which holds a wheel that
-    stands still against all smaller commands. A control period of dt = 1 s is 6 steps of the
-    integrator, `quat_em:4`: in it full torque turns the body by up to 8 degrees about its z axis,
-    so that the command is to be chosen for the whole second ahead.
+    not published; here it is 0.05 mN m, typical of a wheel of this size, and a wheel at rest does
+    not move under a smaller command. A control period of dt = 1 s is 6 steps of the integrator,
+    `quat_em:4`. In this second full torque turns the body by up to 8 degrees about its z axis, so a
+    policy has to choose each command for the whole second ahead.
     """
 
     task = Task(
@@ -36,7 +36,7 @@ class InertialPointingEnv(AttitudeEnv):
         torque=0.02,
         actuator=_THREE.wheels,
         integrator="quat_em:4",
-        start=Turned(target_angle=math.pi),
+        start=TurnedAway(target_angle=math.pi),
         goal=Target(),
         dt=_THREE.dt,
         substeps=6,
@@ -54,29 +54,29 @@ class InertialPointingEnv(AttitudeEnv):
 
 
 class MomentumDumpingEnv(AttitudeEnv):
-    """Empty the wheels of InnoCube by its coils within an orbit, while it points.
+    """Unload the wheels of InnoCube with its coils within an orbit, while it points.
 
     ## Physics
     The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km,
-    inclined by 97.5 degrees: once around in 5693 s. Its wheels begin with up to 0.4 of their
-    momentum, 12 mN m s each; its coils have 0.35 A m^2 about each axis: 17 uN m at most, never
-    along the field, which turns twice around in an orbit. The total angular momentum changes by the
+    inclined by 97.5 degrees, with a period of 5693 s. Its wheels begin with up to 0.4 of their
+    momentum, 12 mN m s each. Its coils have 0.35 A m^2 about each axis: at most 17 uN m, and none
+    along the field, which rotates twice in an orbit. The total angular momentum changes by the
     impulse of the coils alone. A control period of dt = 2 s is 9 steps of the integrator,
     `quat_em:4`.
     """
 
     task = replace(
         InertialPointingEnv.task,
-        actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
-        start=Turned(angle=0.1, target_angle=math.pi),
+        actuator=Combined(replace(_SMOOTH, start=0.4), _THREE.coils),
+        start=TurnedAway(angle=0.1, target_angle=math.pi),
         dt=2.0,
         substeps=9,
         momentum=1e-3,
         settled_steps=30,
         difficulty={
-            "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
+            "easy": {"actuator": Combined(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
-                "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
+                "actuator": Combined(replace(_SMOOTH, start=0.6), _THREE.coils),
                 "randomization": _UNSURE,
             },
         },
@@ -94,18 +94,18 @@ class MagneticDetumbleEnv(AttitudeEnv):
 
     ## Physics
     The satellite `innocube-3u`: 4.2 kg, moments 0.0441 and 0.007 kg m^2, on its orbit at 520 km,
-    inclined by 97.5 degrees: once around in 5693 s. Its coils have 0.35 A m^2 about each axis;
-    their torque is m x B, at most 17 uN m and never along the field B, which turns, seen from the
-    orbit, twice around. It tumbles with up to 0.17 rad/s, 10 degrees/s, as one does that has left
-    its dispenser. A control period of dt = 1 s is 2 steps of the integrator, over each of which the
-    field is held.
+    inclined by 97.5 degrees, with a period of 5693 s. Its coils have 0.35 A m^2 about each axis;
+    their torque is m x B, at most 17 uN m and never along the field B, which rotates twice in an
+    orbit. It tumbles with up to 0.17 rad/s, 10 degrees/s, as a satellite may after leaving its
+    dispenser. A control period of dt = 1 s is 2 steps of the integrator; the field is held over
+    each of them.
     """
 
     task = Task(
         body=_THREE.own_body,
         torque=0.02,
         actuator=_THREE.coils,
-        start=Turned(least_rate=0.03, rate=0.17),
+        start=TurnedAway(least_rate=0.03, rate=0.17),
         goal=Rest(),
         dt=1.0,
         substeps=2,
@@ -134,20 +134,20 @@ _PULLED = {"disturbance": {"gravity_gradient": True}}
 
 
 class MagneticPointingEnv(AttitudeEnv):
-    """Point a 3U CubeSat at the Earth by three coils and the gravity gradient alone.
+    """Point a 3U CubeSat at the Earth with three coils and the gravity gradient alone.
 
     ## Physics
     The satellite and the orbit of MagneticDetumble-v1. The target's z axis points to the Earth, its
-    x axis along the motion around it. The gravity gradient, 0.07 uN m at most, holds the long axis
-    upright but does not tell one end from the other, nor turn the body about it; the coils give at
-    most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
-    lies along the field now lies across it a quarter of an orbit later. A control period of
-    dt = 10 s is 12 steps of the integrator, `exact`.
+    x axis along the orbital motion. The gravity gradient, at most 0.07 uN m, holds the long axis
+    vertical, but either end may point down, and it gives no torque about that axis. The coils give
+    at most 17 uN m, never along the field, so the three axes are never all controlled at once; the
+    axis along the field lies across it a quarter of an orbit later. A control period of dt = 10 s
+    is 12 steps of the integrator, `exact`.
     """
 
     task = replace(
         MagneticDetumbleEnv.task,
-        start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
+        start=TurnedAway(angle=0.5, rate=0.002, target_angle=math.pi),
         goal=Target(),
         reference=nadir,
         more=TargetRate(0.1, 0.02),

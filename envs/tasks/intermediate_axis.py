@@ -1,4 +1,4 @@
-"""IntermediateAxis-v0: hold a spin that is unstable, and its direction in space."""
+"""IntermediateAxis-v0: hold an unstable spin and its direction in space."""
 
 import math
 from functools import partial
@@ -15,7 +15,7 @@ PERTURBATION = 0.2  # rad/s
 
 
 def three_perturbations(body: RigidBody, mgl: float) -> float:
-    """What balances the growth of a rate of three times the largest perturbation."""
+    """The torque that balances the growth of a rate three times the largest perturbation."""
     x, y, z = (float(moment) for moment in body.moments)
     growth = SPIN * math.sqrt(max((x - z) * (z - y), 0.0) / (x * y))  # e-foldings in a second
     return 3.0 * PERTURBATION * growth * max(x, y, z)

@@ -1,4 +1,4 @@
-"""NutationDamping-v0: take the wobble out of a satellite that spins."""
+"""NutationDamping-v0: damp the wobble of a spinning satellite."""
 
 from functools import partial
 
@@ -13,16 +13,15 @@ SPIN = 5.0  # rad/s
 
 
 class NutationDampingEnv(AttitudeEnv):
-    """Damp the nutation of a spin-stabilised satellite, with little torque that has its price.
+    """Damp the nutation of a spin-stabilised satellite with a small torque that costs reward.
 
     ## Physics
     A free body: moments 1, 1.2 and 1.6 kg m^2 about x, y and z. It spins at 5 rad/s (48 rpm) about
     z, the major axis, and nutates: without torque the rates across the axis stay for ever. A
-    control period of dt = 0.1 s is one step of the integrator, half a radian of spin; full torque
-    changes the angular momentum by 0.1 % in it. So what an integrator gives or takes by its errors
-    is as large as what the torque does: on one that dissipates, as backward Euler, the nutation
-    dies away by itself, and whoever learns there learns to wait:
-    docs/records/learning_study.md.
+    control period of dt = 0.1 s is one step of the integrator, half a radian of spin; in it full
+    torque changes the angular momentum by 0.1 %. The errors of an integrator can be as large: with
+    a dissipative one, as backward Euler, the nutation decays by itself, and a policy trained there
+    learns to wait, see docs/records/learning_study.md.
     """
 
     task = Task(

@@ -1,4 +1,4 @@
-"""A task for algorithms that learn from goals: bring a satellite to an attitude that is named."""
+"""AttitudeReach: bring a satellite to the attitude in the observation, a goal-conditioned task."""
 
 import math
 from typing import Any
@@ -10,18 +10,18 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
 from rbgym.envs.parts.rewards import Closeness, Weighted
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
-_STATE, _ATTITUDE = 7, 4  # columns of the rows that the kernel writes
+_STATE, _ATTITUDE = 7, 4  # numbers of columns that the kernel writes
 
 
 def as_goals(rows: Any) -> dict[str, Any]:
-    """The rows (..., 11) of state and target as observation, achieved and desired goal.
+    """Split rows (..., 11 or more) of state and target into observation, achieved and desired goal.
 
-    What an actuator shows comes after the target, and is put behind the state.
+    The columns of an actuator, which follow the target, are appended to the observation.
     """
     goal = _STATE + _ATTITUDE
     return {
@@ -32,7 +32,7 @@ def as_goals(rows: Any) -> dict[str, Any]:
 
 
 class AttitudeReachEnv(AttitudeEnv):
-    """Bring a satellite to a goal attitude that the observation names.
+    """Bring a satellite to the goal attitude given in the observation.
 
     ## Physics
     The body of the satellite `cubesat-6u`: a homogeneous box of 12 kg, moments 0.185, 0.144 and
@@ -49,8 +49,8 @@ class AttitudeReachEnv(AttitudeEnv):
 
     ## Reward
     reward="dense": 1 / (1 + (2 sin(a/2) / 0.2)^2), a the angle to the goal. reward="sparse": 1
-    where a is within 5 degrees, else 0. Both are `compute_reward(achieved_goal, desired_goal,
-    info)`, of one pair or of many, and never negative, so that ending early never pays.
+    if a is within 5 degrees, else 0. `compute_reward(achieved_goal, desired_goal, info)` returns
+    the same for one pair or many. Rewards are never negative, so ending early never pays.
 
     ## Success, termination and truncation
     Success: within 5 degrees in the last step (`info["is_success"]`). Terminates when |omega|
@@ -61,7 +61,7 @@ class AttitudeReachEnv(AttitudeEnv):
     task = Task(
         body=SATELLITES["cubesat-6u"]().own_body,
         torque=0.02,
-        start=Turned(angle=1.0, target_angle=1.0),
+        start=TurnedAway(angle=1.0, target_angle=1.0),
         goal=Target(),
         dt=0.1,
         substeps_of_others=2,
@@ -86,7 +86,7 @@ class AttitudeReachEnv(AttitudeEnv):
     )
 
     def compute_reward(self, achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
-        """The reward for goals (4,) or (..., 4) reached and asked for."""
+        """The reward for achieved and desired goals, each (4,) or (..., 4)."""
         a, b = real("achieved_goal", achieved_goal), real("desired_goal", desired_goal)
         if a.shape != b.shape or a.shape[-1:] != (4,):
             raise ValueError(
@@ -95,7 +95,7 @@ class AttitudeReachEnv(AttitudeEnv):
             )
         shape: Any = self.task.shape
         cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
-        if isinstance(self.episodes.setup.parts.reward, Weighted):  # and not dense
+        if isinstance(self.episodes.setup.parts.reward, Weighted):  # sparse
             value = (cosine > math.cos(self.task.angle / 2)).astype(float)
         else:
             value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / shape.scale**2)

@@ -22,14 +22,14 @@ class ScalableSpinEnv(AttitudeEnv):
     ## Physics
     The scalable body of Moller and Glocker (2012): its points are at s R rho, s the scale. It has
     the mass of a skater, 60 kg, and at s = 1 the moments 15.05, 15.05 and 1.2 kg m^2. The angular
-    momentum is conserved to round-off, so that the spin goes as 1/s^2; the scaling force S does the
-    work S ds, to round-off. s obeys T s'' = s omega.J omega + S, T = 15.65 kg m^2 and J the moments
-    at s = 1: to hold a spin of 4 rad/s at half the size takes S = -158 N m at most, 0.4 of what
-    there is. A control period of dt = 0.05 s is 4 steps of the integrator.
+    momentum is conserved to round-off, so the spin goes as 1/s^2; the scaling force S does the work
+    S ds, to round-off. s obeys T s'' = s omega.J omega + S, with T = 15.65 kg m^2 and J the moments
+    at s = 1: holding a spin of 4 rad/s at half the size takes at most S = -158 N m, 0.4 of the
+    largest force. A control period of dt = 0.05 s is 4 steps of the integrator.
 
     ## Action: Box(-1, 1, (1,)), float32
-    The scaling force as a fraction of 400 N m, held over the period; positive: outwards. Beyond +-1
-    is clipped.
+    The scaling force as a fraction of 400 N m, held over the period; positive: outwards. Values
+    beyond +-1 are clipped.
     """
 
     task = Task(

@@ -22,18 +22,18 @@ class SoftWallEnv(AttitudeEnv):
 
     ## Physics
     Krysl's soft wall (2007, section 5.4) with its repulsive sign: V = -a + 0.001 a^10 in J, with
-    a = 1/(1.1 + z), z the height of the body z axis. The axis is drawn down with a torque of 1.12
-    N m at the goal and of 1.45 N m at most, and thrown back, ever harder, below z = -0.50. Moments
-    2, 3 and 4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through
-    every bounce. A control period of dt = 0.05 s is one step of it. The tilt to be held is 100
-    degrees, any rotation about the vertical allowed for.
+    a = 1/(1.1 + z), z the height of the body z axis. The wall pulls the axis down with a torque of
+    1.12 N m at the goal, at most 1.45 N m, and repels it ever harder below z = -0.50. Moments 2, 3
+    and 4.5 kg m^2. Without torque the integrator conserves the total energy to round-off through
+    every bounce. A control period of dt = 0.05 s is one step of it. The goal is a tilt of 100
+    degrees, at any rotation about the vertical.
     """
 
     task = Task(
         body=partial(RigidBody, [2.0, 3.0, 4.5]),  # Krysl's
-        torque=1.3,  # enough to hold the goal, not to be drawn up to it from anywhere
+        torque=1.3,  # enough to hold the goal, too little to lift the axis to it from anywhere
         potential=SoftWall("repulsive"),
-        start=Tilted(least_tilt=1.0, tilt=1.6, spin=0.2, transverse=0.5),  # most meet the wall
+        start=Tilted(least_tilt=1.0, tilt=1.6, spin=0.2, transverse=0.5),  # most hit the wall
         ranges={"least_tilt": (0.0, 2.1), "tilt": (0.0, 2.1)},
         goal=Axis.at(NUTATION, 0.0, 0.0),
         dt=0.05,

@@ -21,12 +21,13 @@ def cone() -> RigidBody:
 
 
 def share_of_weight(across: float, body: RigidBody, mgl: float) -> Array:
-    """So much of the weight moment across the axis; little about it, as for its inertia."""
+    """Torque limit: `across` times the weight moment across the axis, less about it, where the
+    inertia is small."""
     return mgl * np.array([across, across, 0.01])
 
 
 def precession(body: RigidBody, mgl: float) -> Axis:
-    """The steady precession that SteadyPrecession-v0 asks for."""
+    """The goal of SteadyPrecession-v0."""
     return Axis.at(NUTATION, PRECESSION, steady_spin(body, mgl))
 
 
@@ -37,9 +38,9 @@ class RigidTopEnv(AttitudeEnv):
     Betsch and Siebert's cone (2009, section 5.2): aluminium, 2700 kg/m^3, height 0.1 m, radius
     0.05 m, turning about its tip under g = 9.81 m/s^2. Principal moments 4.51e-3, 4.51e-3 and
     5.30e-4 kg m^2, weight moment mgl = 0.520 N m. A control period of dt = 0.02 s is one step of
-    the integrator, `exact:4` by default; every integrator of the catalogue can be named. Upright is
+    the integrator, `exact:4` by default; every integrator of the catalogue works. Upright is
     unstable: without torque the top falls. The torque is at most 0.5 mgl across the axis and 0.01
-    mgl about it, which has a tenth of the inertia.
+    mgl about it, where the inertia is a tenth.
     """
 
     task = Task(
@@ -68,9 +69,9 @@ class TopSwingUpEnv(AttitudeEnv):
     """Swing a top from hanging to upright, bring it to rest there, and hold it.
 
     ## Physics
-    The cone of RigidTop-v0, hanging below its tip: it swings with sqrt(mgl / J) = 10.7 rad/s. The
-    torque across the axis is at most 0.35 mgl, so that it cannot simply be lifted: energy has to be
-    pumped in, over several swings. A control period of dt = 0.02 s is one step of the integrator.
+    The cone of RigidTop-v0, hanging below its tip: it swings at sqrt(mgl / J) = 10.7 rad/s. The
+    torque across the axis is at most 0.35 mgl, too little to lift it: a policy has to pump energy
+    in over several swings. A control period of dt = 0.02 s is one step of the integrator.
     """
 
     task = replace(
@@ -106,7 +107,7 @@ def steady_spin(body: RigidBody, mgl: float) -> float:
     return (mgl / PRECESSION + (across - along) * PRECESSION * math.cos(NUTATION)) / along
 
 
-# Of the cone, with which the start is near the motion that is asked for.
+# Of the cone: starts with this spin are near the goal's motion.
 CONE_SPIN = steady_spin(cone(), cone().gravity_moment(GRAVITY))
 
 
@@ -116,8 +117,8 @@ class SteadyPrecessionEnv(AttitudeEnv):
     ## Physics
     Betsch and Siebert's gyro top (2009, section 5.2): the cone of RigidTop-v0 spins at 135.7 rad/s
     about its axis, 60 degrees from the vertical, and precesses at 10 rad/s. Off this motion the top
-    nutates for ever, since nothing damps it: doing nothing loses. A control period of dt = 0.004 s,
-    half a radian of spin, is one step of the integrator; the body turns under the torque.
+    nutates for ever, since nothing damps it: doing nothing loses. A control period of dt = 0.004 s
+    is one step of the integrator; the body spins by half a radian under the held torque.
     """
 
     task = replace(

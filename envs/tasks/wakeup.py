@@ -1,15 +1,15 @@
-"""Tasks of a satellite that has left its dispenser, or has lost itself: it knows no attitude."""
+"""Tasks of a satellite that has left its dispenser, or is in safe mode: it knows no attitude."""
 
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside
+from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
 from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.sensors import Ephemeris, Instruments
-from rbgym.envs.parts.starts import Turned
+from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.envs.tasks.innocube import MagneticDetumbleEnv, MomentumDumpingEnv
@@ -19,18 +19,18 @@ _SIDES = (
     (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0),
     (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0),
 )  # fmt: skip
-# Gyros of 0.15 degrees/sqrt(h) whose bias is known to 1 degree/h, cells to 1 % of full light.
+# Gyros with 0.15 degrees/sqrt(h) and a bias of 1 degree/h; cells with errors of 1 % of full light.
 _SEEING = Instruments(
     angle_walk=4.4e-5, bias=4.8e-6, cell_noise=0.01, cell_bias=0.01, normals=_SIDES
 )
 _FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100 nT
-# Gyros of 0.3 degrees/sqrt(h) whose bias is 3 degrees/min, and what an attitude follows from.
+# Gyros with 0.3 degrees/sqrt(h) and a bias of 3 degrees/min, and sensors that give an attitude.
 _DRIFTING = Instruments(
     angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
     field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * _THREE.coils.field),
 )  # fmt: skip
-_TIPPED = math.radians(5.0)  # rad/s
-# What pushes a 3U: air and light on its long side, the dipole of what is magnetic in it.
+_RATE = math.radians(5.0)  # largest rate after separation [rad/s]
+# Disturbances of a 3U: air and light on its long sides, and its residual dipole.
 _PANELS = {
     "surfaces": [
         {"area": 0.03, "normal": normal, "centre": (0.0, 0.0, 0.01)}
@@ -46,17 +46,17 @@ _PUSHED = {
 
 
 class SunAcquisitionEnv(AttitudeEnv):
-    """Turn the panels of InnoCube to the Sun out of a tumble, knowing gyros and six cells alone.
+    """Turn the panels of InnoCube from a tumble to the Sun, with gyros and six Sun cells alone.
 
     ## Physics
     The satellite of InertialPointing-v0, its wheels without friction, on an orbit at 520 km,
-    inclined by 97.5 degrees: once around in 5693 s. It tumbles with up to 5 degrees/s. Its panels
-    face along the body's z axis. A coarse cell on each side shows the cosine of the angle to the
-    Sun, with errors of 1 % of full light; in the shadow of the Earth, up to 36 minutes of an orbit,
-    they show nothing, and the gyros alone say how it turns: 0.15 degrees/sqrt(h), with a bias of
-    1 degree/h. An episode lasts half an orbit: one that begins in the shadow sees the Sun before
-    its end, and one that ends there has to hold still in the dark. A control period of dt = 1 s is
-    6 steps of the integrator, `quat_em:4`.
+    inclined by 97.5 degrees, with a period of 5693 s. It tumbles with up to 5 degrees/s. Its panels
+    face along the body's z axis. A coarse cell on each side measures the cosine of the angle to the
+    Sun, with errors of 1 % of full light. In the Earth's shadow, up to 36 minutes of an orbit, they
+    measure nothing and only the gyros work: 0.15 degrees/sqrt(h), with a bias of 1 degree/h. An
+    episode lasts half an orbit: if it begins in the shadow, the Sun appears before its end; if it
+    ends there, the body has to hold still in the dark. A control period of dt = 1 s is 6 steps of
+    the integrator, `quat_em:4`.
     """
 
     task = Task(
@@ -64,7 +64,7 @@ class SunAcquisitionEnv(AttitudeEnv):
         torque=0.02,
         actuator=replace(_THREE.wheels, coulomb=0.0),
         integrator="quat_em:4",
-        start=Turned(rate=math.radians(5.0)),
+        start=TurnedAway(rate=math.radians(5.0)),
         goal=TowardsSun(),
         orbit={"altitude": 520e3, "inclination": math.radians(97.5)},
         form=Hidden(),
@@ -93,13 +93,13 @@ class SunAcquisitionEnv(AttitudeEnv):
 
 
 class SafeModeEnv(AttitudeEnv):
-    """Bring InnoCube from a tumble to rest with its coils, knowing a magnetometer alone.
+    """Bring InnoCube from a tumble to rest with its coils, with a magnetometer alone.
 
     ## Physics
     The satellite, the orbit and the starts of MagneticDetumble-v1. Neither attitude nor rates are
-    measured: there is the field in body axes, with a noise of 100 nT in each measurement and a bias
-    of 100 nT in each episode; it is up to 47 uT. A control period of dt = 1 s is 2 steps of the
-    integrator, over each of which the field is held.
+    measured, only the field in body axes, up to 47 uT, with a noise of 100 nT in each measurement
+    and a bias of 100 nT in each episode. A control period of dt = 1 s is 2 steps of the integrator;
+    the field is held over each of them.
     """
 
     task = replace(
@@ -117,23 +117,23 @@ class SafeModeEnv(AttitudeEnv):
 
 
 class DetumbleToPointEnv(AttitudeEnv):
-    """Bring a 3U CubeSat that knows no attitude from its tumble to where it is to point.
+    """Bring a 3U CubeSat that does not know its attitude from a tumble to its target.
 
     ## Physics
     The satellite `innocube-3u` on its orbit at 520 km, inclined by 97.5 degrees, with three wheels,
     2 mN m and 30 mN m s, without friction, and coils of 0.35 A m^2 about each axis. It has left its
-    dispenser with 1 to 5 degrees/s at an attitude that nothing tells: gyros drift, six coarse cells
-    see the Sun until the Earth hides it, and a magnetometer the field; where Sun and field are in
-    the world a clock and models on board know. From these the attitude follows, see
-    `rbgym.agents.controllers.Acquiring`. Gravity gradient, air, light and a dipole that the
-    satellite has of its own push it, but in "easy" episodes. A control period of dt = 1 s is 6
-    steps of the integrator, `quat_em:4`.
+    dispenser with 1 to 5 degrees/s at an unknown attitude. Its gyros drift, six coarse cells see
+    the Sun until the Earth hides it, and a magnetometer measures the field; a clock and models on
+    board give the directions of Sun and field in the world. The attitude can be estimated from
+    these, see `rbgym.agents.controllers.Acquiring`. Except in "easy" episodes, gravity gradient,
+    air drag, sunlight and a residual dipole disturb it. A control period of dt = 1 s is 6 steps of
+    the integrator, `quat_em:4`.
     """
 
     task = replace(
         MomentumDumpingEnv.task,
-        actuator=Beside(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
-        start=Turned(angle=math.pi, least_rate=0.2 * _TIPPED, rate=_TIPPED, target_angle=math.pi),
+        actuator=Combined(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
+        start=TurnedAway(angle=math.pi, least_rate=0.2 * _RATE, rate=_RATE, target_angle=math.pi),
         sensor=_DRIFTING,
         form=Hidden(),
         more=TargetQuaternion(),
@@ -143,19 +143,19 @@ class DetumbleToPointEnv(AttitudeEnv):
         rate=math.radians(0.2),
         momentum=math.inf,
         settled_steps=60,
-        rate_limit=0.5,  # about the slim axis the momentum of a tumble makes 2.5 times the rate
+        rate_limit=0.5,  # about the slim axis the momentum of a tumble gives 2.5 times the rate
         difficulty={
-            "easy": {"initial": {"least_rate": 0.0, "rate": 0.1 * _TIPPED}},
+            "easy": {"initial": {"least_rate": 0.0, "rate": 0.1 * _RATE}},
             "medium": {"disturbance": _PUSHED},
             "hard": {
                 "disturbance": _PUSHED,
-                "initial": {"least_rate": _TIPPED, "rate": 2.0 * _TIPPED},
+                "initial": {"least_rate": _RATE, "rate": 2.0 * _RATE},
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
             },
         },
         categories={
-            "slow": {"least_rate": 0.2 * _TIPPED, "rate": 0.5 * _TIPPED},
-            "fast": {"least_rate": 0.8 * _TIPPED, "rate": _TIPPED},
+            "slow": {"least_rate": 0.2 * _RATE, "rate": 0.5 * _RATE},
+            "fast": {"least_rate": 0.8 * _RATE, "rate": _RATE},
             "any": {},
         },
     )

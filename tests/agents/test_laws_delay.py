@@ -39,7 +39,7 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     seen, _ = env.reset(seed=0)
     foreseen = []
     for _ in range(8):
-        foreseen.append(law.foreseen(seen.astype(float)))
+        foreseen.append(law.predicted(seen.astype(float)))
         action = 0.5 * draw.uniform(-1, 1, env.action_space.shape)
         seen, *_ = env.step(action)
     told = foreseen[-2]

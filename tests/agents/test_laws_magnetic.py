@@ -118,7 +118,7 @@ def test_a_law_of_coils_warns_where_the_rate_limit_lies_beyond_what_it_brakes(na
     [(words, most, value)] = controllers.validity(name, env)
     assert words == "turn at the rate limit until a command acts [rad]"
     assert (most, value) == pytest.approx((np.pi / 2, turn))
-    message = f"'{name}' holds for a turn .* below 1.57, in this env it is 1.6: give a shorter dt"
+    message = f"'{name}' holds for a turn .* below 1.57, in this env it is 1.6: set a shorter dt"
     with pytest.warns(UserWarning, match=message):
         controllers.make(name, env)
     [(_, most, value)] = controllers.validity(name, gym.make(MAGNETIC))

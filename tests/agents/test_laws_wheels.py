@@ -63,7 +63,8 @@ def test_no_allocation_has_a_smaller_largest_torque_nor_gives_more_in_a_directio
         assert np.abs(wheels.envelope @ e).max() == pytest.approx(least, rel=1e-9)
         # Just as much as there is, whatever the wheels' momenta ask for; twice that is shortened.
         for size in (1.0, 2.0):
-            c = law.shared((size * wheels.torque / least * e)[None], np.full((1, A.shape[1]), 0.3))
+            u = size * wheels.torque / least * e
+            c = law.allocate(u[None], np.full((1, A.shape[1]), 0.3))
             assert np.abs(c).max() <= 1 + 1e-9
             np.testing.assert_allclose(A @ c[0], e / least, atol=1e-9)
 
@@ -87,9 +88,9 @@ def test_within_the_limits_the_squares_are_least_and_wheels_that_fight_come_to_r
     law, A = allocated(wheels), wheels.matrix
     u = 0.3 * wheels.torque * directions(40)
     still, turning = np.zeros((40, A.shape[1])), 0.02 * np.ones((40, A.shape[1]))
-    c = law.shared(u, still) * wheels.torque
+    c = law.allocate(u, still) * wheels.torque
     np.testing.assert_allclose(c, u @ np.linalg.pinv(A).T, atol=1e-12)
-    relieved = law.shared(u, turning)
+    relieved = law.allocate(u, turning)
     np.testing.assert_allclose(relieved @ A.T * wheels.torque, u, atol=1e-12)
     idle = np.eye(A.shape[1]) - np.linalg.pinv(A) @ A
     np.testing.assert_allclose(relieved - c / wheels.torque, turning @ idle, atol=1e-12)
@@ -116,9 +117,9 @@ def test_wheels_full_of_momentum_turn_the_body_no_faster_than_they_can_hold():
     for rate, kept in ((0.01, 1.0), (0.05, 1.0), (0.075, 0.5), (0.1, 0.0), (0.2, 0.0)):
         omega, coupling = np.array([[rate, 0.0, 0.0]]), np.array([[0.0, 0.0, rate * 1.0]])
         faster, slower = np.array([[0.03, 0.01, 0.02]]), np.array([[-0.03, 0.01, 0.02]])
-        found = law.unhurried(faster, omega, coupling)
+        found = law.limit_power(faster, omega, coupling)
         np.testing.assert_allclose(found, [[kept * 0.03, 0.01, 0.02]], atol=1e-15)
-        np.testing.assert_array_equal(law.unhurried(slower, omega, coupling), slower)
+        np.testing.assert_array_equal(law.limit_power(slower, omega, coupling), slower)
 
 
 @pytest.mark.parametrize("out", range(4))
@@ -129,7 +130,7 @@ def test_told_of_a_wheel_that_is_out_three_make_the_torque_that_three_can(out):
     for e in directions(20):
         least = smallest_largest(left, e)
         assert np.abs(law.envelope @ e).max() * wheels.torque == pytest.approx(least, rel=1e-9)
-        c = law.shared((wheels.torque / least * e)[None], np.full((1, 4), 0.3))[0]
+        c = law.allocate((wheels.torque / least * e)[None], np.full((1, 4), 0.3))[0]
         assert c[out] == 0.0
         assert np.abs(c).max() <= 1 + 1e-9
         np.testing.assert_allclose(wheels.matrix @ c, e / least, atol=1e-9)

@@ -208,7 +208,7 @@ def pushed(states):
         {"actuator": {"thrusters": {"minimum_pulse": 0.01}}},
         "actuator must be without pulses for planned slews",
     ),
-    (SLEW, {"disturbance": {"gravity_gradient": 0.3}}, "env must have torque, and none but that"),
+    (SLEW, {"disturbance": {"gravity_gradient": 0.3}}, "have torque commands and no potential"),
     (SLEW, {"torque_limit": [0.02, 0.02, 0.0]}, "torque_limit must be positive"),
     ("AttitudeTracking-v1", {}, "env must have a target at rest for planned slews"),
     ("Detumble-v1", {}, "env must have a target attitude, .* for planned slews"),

@@ -131,7 +131,7 @@ def test_thrusters_are_thrusters_beside_wheels_that_have_no_valves():
         count = len(actuator.effector.wheels.matrix.T)
         assert actuator.record.line.pulses.first == count
         assert env.action_space.shape == (count + 3,)
-    with pytest.raises(ValueError, match="thrusters without coils"):
+    with pytest.raises(ValueError, match="thrusters with coils"):
         make("MagneticPointing-v0", actuator={"thrusters": {}})
 
 
@@ -149,7 +149,7 @@ def test_a_number_that_nobody_said_keeps_its_source():
 def test_a_part_of_the_tasks_own_actuator_is_taken_away_by_none_but_not_the_last():
     env = make("MomentumDumping-v0", actuator={"magnetorquers": None})
     assert type(parts(env)[1].effector) is type(parts(make("ReactionWheelSlew-v1"))[1].effector)
-    with pytest.raises(ValueError, match="actuator must keep something that makes torque"):
+    with pytest.raises(ValueError, match="actuator must keep an element that makes torque"):
         make("AttitudeSlew-v1", actuator={"torque": None})
 
 

@@ -338,7 +338,7 @@ def test_a_law_follows_the_nadir():
      "must be True on an orbit, got 0.001"),
     (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),
     (COILS, {"orbit": ROUND, "actuator": MagneticCoils(altitude=4e5)},
-     r"MagneticCoils must say no \['altitude'\] where there is an orbit"),
+     r"MagneticCoils must have no \['altitude'\] with an orbit"),
     ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
     ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
     (SLEW, {"sensor": {"magnetometer": {}}}, "orbit must be given with a magnetometer"),

@@ -177,7 +177,7 @@ def test_the_actuator_acts_and_takes_a_line_and_a_scale():
 def test_a_difficulty_leaves_the_task_itself_to_its_arguments():
     task = replace(RollEnv.task, difficulty={"hard": {"rate_limit": 9.0}})
     with pytest.raises(ValueError, match=r"difficulty of a task must not say \['rate_limit'\]"):
-        task.chosen({"difficulty": "hard"})
+        task.resolve({"difficulty": "hard"})
 
 
 def test_randomisation_and_difficulty_take_it_up():

@@ -36,7 +36,7 @@ NOT_ATTACKED = {
             "envs.parts.goals.Wandering",
             "envs.parts.rewards.Approach", "envs.parts.rewards.Closeness",
             "envs.parts.rewards.Weighted", "envs.parts.starts.Adrift", "envs.parts.starts.Spun",
-            "envs.parts.starts.Tilted", "envs.parts.starts.Turned", "integrators.Lagrange",
+            "envs.parts.starts.Tilted", "envs.parts.starts.TurnedAway", "integrators.Lagrange",
         )], _TASK),
     "rbgym.agents.controllers.Law": _BASE,
     "rbgym.agents.controllers.Policy": "a protocol",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from family import SLEW, at, discrete_work, half_way, make, many, motor_work
-from rbgym.envs.actuators import Beside, MagneticCoils, ReactionWheels, Thrusters, Torque
+from rbgym.envs.actuators import Combined, MagneticCoils, ReactionWheels, Thrusters, Torque
 from rbgym.envs.actuators.driven import Driven
 from rbgym.quaternion import rotate
 
@@ -119,9 +119,9 @@ def test_only_what_can_stand_beside_wheels_does():
         gym.make(SLEW, actuator=["magnetorquers", "torque"])
     with pytest.raises(ValueError, match="must be left out with ReactionWheels and MagneticCoils"):
         gym.make(SLEW, actuator=["wheels", "magnetorquers"], torque_limit=0.1)
-    with pytest.raises(ValueError, match="must have wheels, and coils or torque beside them"):
+    with pytest.raises(ValueError, match="must combine wheels with coils or torque"):
         gym.make(SLEW, actuator=["wheels", OwnTorque()])
-    with pytest.raises(ValueError, match=r"Beside\.wheels must be ReactionWheels, got MagneticC"):
-        Beside(MagneticCoils(), Torque())
-    with pytest.raises(ValueError, match=r"Beside\.other must be MagneticCoils or Torque, got 4"):
-        Beside(ReactionWheels(), 4)
+    with pytest.raises(ValueError, match=r"Combined\.wheels must be ReactionWheels, got MagneticC"):
+        Combined(MagneticCoils(), Torque())
+    with pytest.raises(ValueError, match=r"Combined\.other must be MagneticCoils or Torque, got 4"):
+        Combined(ReactionWheels(), 4)

@@ -1,8 +1,8 @@
-"""Reaction wheels, and beside them coils or thrusters: what exchanges momentum, and what sheds it.
+"""Reaction wheels combined with coils or thrusters, which unload the wheels.
 
-The wheels obey their own equations (rbgym.envs.actuators.wheels); the torque T of the others is one
-from outside, the world momentum L changes by the impulse of T alone, and the energy by the work of
-T and of motors and friction.
+The wheels obey their own equations (rbgym.envs.actuators.wheels). The torque T of the coils or
+thrusters is external: the world momentum L changes by the impulse of T alone, and the energy by the
+work of T, of the motors and of friction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,11 +26,11 @@ from rbgym.rows import put_vector
 
 
 @dataclass(frozen=True)
-class Beside(Effector):
-    """Wheels, and beside them coils or thrusters, whose torque `torque_limit` is.
+class Combined(Effector):
+    """Wheels with coils or thrusters. `torque_limit` is the torque of the thrusters.
 
-    Commands and what is shown: of the wheels first. The state is that of the wheels. Made of a list
-    or dict of both: `actuator=[ReactionWheels(), MagneticCoils()]`.
+    Commands and columns: the wheels come first. Its state is the wheels' state. A list or dict of
+    both makes one: `actuator=[ReactionWheels(), MagneticCoils()]`.
     """
 
     wheels: ReactionWheels
@@ -40,22 +40,22 @@ class Beside(Effector):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.wheels, ReactionWheels):
-            raise ValueError(f"Beside.wheels must be ReactionWheels, got {self.wheels!r}")
+            raise ValueError(f"Combined.wheels must be ReactionWheels, got {self.wheels!r}")
         if not isinstance(self.other, MagneticCoils | Torque):
-            raise ValueError(f"Beside.other must be MagneticCoils or Torque, got {self.other!r}")
+            raise ValueError(f"Combined.other must be MagneticCoils or Torque, got {self.other!r}")
 
     @property
     def uses_limits(self) -> bool:  # type: ignore[override]
         return self.other.uses_limits
 
-    def record(self, setting: Setting, line: Any) -> "WheelsBeside":
+    def record(self, setting: Setting, line: Any) -> "WheelsAndOther":
         wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
         if not (isinstance(wheels, Wheels) and isinstance(other, Coils | Torques)):
             raise ValueError(
-                "actuator must have wheels, and coils or torque beside them, with the records of "
-                f"rbgym, got {type(wheels).__name__} and {type(other).__name__}"
+                "actuator must combine wheels with coils or torque, with records of rbgym, "
+                f"got {type(wheels).__name__} and {type(other).__name__}"
             )
-        return WheelsBeside(line, wheels, other)
+        return WheelsAndOther(line, wheels, other)
 
     def columns(self) -> tuple[Column, ...]:
         return (*self.wheels.columns(), *self.other.columns())
@@ -73,7 +73,7 @@ class Beside(Effector):
 
     @property
     def main(self) -> Effector:
-        return self.other if self.uses_limits else self.wheels  # thrusters, or wheels beside coils
+        return self.other if self.uses_limits else self.wheels  # thrusters, else wheels
 
     @property
     def rotors(self) -> ReactionWheels:
@@ -86,7 +86,7 @@ class Beside(Effector):
     def fitted(self, satellite: Any) -> Effector | None:
         if satellite.wheels is None or satellite.coils is None:
             return None
-        return Beside(replace(satellite.wheels, start=self.wheels.start), satellite.coils)
+        return Combined(replace(satellite.wheels, start=self.wheels.start), satellite.coils)
 
     def limits(self, setting: Setting) -> Array:
         return np.asarray(self.main.limits(setting))
@@ -98,7 +98,7 @@ class Beside(Effector):
     def around(self) -> Orbit | None:
         return self.other.around
 
-    def on(self, orbit: Orbit | Mapping[str, float]) -> "Beside":
+    def on(self, orbit: Orbit | Mapping[str, float]) -> "Combined":
         return replace(self, other=self.other.on(orbit))
 
     def sketch(self, instant: Any) -> Iterable[Any]:
@@ -106,8 +106,8 @@ class Beside(Effector):
         yield from self.other.sketch(instant)
 
 
-class WheelsBeside(Driven):
-    """wheels: `Wheels`; other: `Coils` or `Torques`, which has no rows."""
+class WheelsAndOther(Driven):
+    """wheels: `Wheels`; other: `Coils` or `Torques`, which have no rows."""
 
     line: Any
     wheels: Any
