@@ -113,8 +113,8 @@ class Scheme(Record):
 
 
 class AnyScheme(Scheme):
-    """Represents every scheme without memory in kernels that need to know no more of it, so that
-    those are compiled once."""
+    """Any scheme without memory, in kernels that need to know no more of it: they are compiled once
+    for all."""
 
 
 class Explicit(Scheme):
