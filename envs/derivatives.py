@@ -11,7 +11,7 @@ from rbgym.compiled.dual import ITEM, as_duals, value
 from rbgym.compiled.jit import Entry, compiled
 from rbgym.engine.advance import lay_out
 from rbgym.engine.derivatives import (
-    Columns,
+    InputColumns,
     advance_block,
     along,
     columns_for,
@@ -182,7 +182,7 @@ class Differentiation:
         return StepDerivatives(whole, ends[:, s:-1])
 
 
-def _columns(kind: type[Columns], first: int, more: int) -> Columns:
+def _columns(kind: type[InputColumns], first: int, more: int) -> InputColumns:
     return kind(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rbgym.registration import register_environments
 
 if TYPE_CHECKING:
-    # Relative: compiled code depends on every module that an absolute import here would name.
+    # Relative, because compiled code would depend on every module of an absolute import here.
     from . import integrators as integrators  # noqa: TID252
     from . import plot as plot  # noqa: TID252
     from . import potentials as potentials  # noqa: TID252
-    from .body import Part, RigidBody, compound  # noqa: TID252
+    from .body import PlacedBody, RigidBody, compound  # noqa: TID252
     from .engine.batch import Batch, IntegrationError  # noqa: TID252
     from .envs.derivatives import linearize  # noqa: TID252
     from .envs.planning import rollout_actions  # noqa: TID252
@@ -41,7 +41,7 @@ __all__ = [
     "IntegrationError",
     "KeplerOrbit",
     "NoPotential",
-    "Part",
+    "PlacedBody",
     "RigidBody",
     "ScalableState",
     "ScalableTrajectory",
@@ -61,10 +61,10 @@ __all__ = [
 
 register_environments()
 
-# Where each name is, imported when first used: numba takes a second, which the list of the
-# environments and a mistyped command need not wait for.
-_HOMES = {
-    "body": ("Part", "RigidBody", "compound"),
+# The module of each public name, imported on first use: importing numba takes a second, and neither
+# the list of environments nor a mistyped command needs it.
+_MODULES = {
+    "body": ("PlacedBody", "RigidBody", "compound"),
     "engine.batch": ("Batch", "IntegrationError"),
     "envs.derivatives": ("linearize",),
     "envs.planning": ("rollout_actions",),
@@ -81,10 +81,10 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """A public name, imported when it is first used; `rbgym.plot` needs matplotlib."""
+        """Imports a public name on first use; `rbgym.plot` needs matplotlib."""
         if name in ("integrators", "plot", "potentials"):
             return import_module(f"rbgym.{name}")
-        for module, names in _HOMES.items():
+        for module, names in _MODULES.items():
             if name in names:
                 return getattr(import_module(f"rbgym.{module}"), name)
         raise AttributeError(f"module 'rbgym' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What users give for numbers, checked: a ValueError names the argument and what is allowed."""
+"""Checks of users' arguments: a ValueError names the argument, its value and what is allowed."""
 
 import difflib
 from collections.abc import Callable, Iterable
@@ -16,17 +16,17 @@ LARGEST_COUNT = 2**53
 
 
 def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str = "iuf") -> Array:
-    """The value as a float64 array of any shape, perhaps not finite; refused are text, complex and
-    masked numbers and, unless kinds (of NumPy's dtypes) has a "b", truth values."""
+    """The value as a float64 array of any shape, finite or not. Rejects text, complex and masked
+    numbers and, unless kinds (of NumPy's dtypes) contains "b", booleans."""
     try:
         array = np.asarray(value)
-    except Exception as error:  # what an object raises that cannot be made an array is its own
+    except Exception as error:  # an object that is no array may raise anything
         raise ValueError(f"{name} must be {allowed}, got {value!r}") from error
     if array.dtype.kind not in kinds or _is_masked(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     if array.dtype == np.float64:
         return array
-    with np.errstate(over="ignore"):  # of a longer float: infinite
+    with np.errstate(over="ignore"):  # too large a long double becomes infinite
         return np.asarray(array, dtype=np.float64)
 
 
@@ -46,7 +46,7 @@ def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
 
 
 def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """A fresh float64 array of this shape, all of it finite and above zero."""
+    """A fresh float64 array of this shape, all entries finite and positive."""
     array = finite(name, value, shape)
     if np.any(array <= 0):
         raise ValueError(f"{name} must be positive, got {value!r}")
@@ -54,23 +54,23 @@ def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def unit(name: str, value: ArrayLike, size: int, slack: float) -> Array:
-    """A fresh vector (size,) whose length is 1 but for `slack`."""
+    """A fresh vector (size,) whose length differs from 1 by at most `slack`."""
     vector = finite(name, value, (size,))
-    # Not the length of what is so long that its square is no float.
+    # The first test avoids overflow in the length.
     if np.abs(vector).max() > 2.0 or abs(np.linalg.norm(vector) - 1.0) > slack:
         raise ValueError(f"{name} must have unit length, shape ({size},), got {value!r}")
     return vector
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number: of Python or NumPy, no truth value and no array."""
-    # A span of time is one of NumPy's integers.
+    """Whether the value is a real number of Python or NumPy, not a boolean or an array."""
+    # timedelta64 is a subclass of NumPy's integers.
     real_type = isinstance(value, int | float | np.integer | np.floating)
     return real_type and not isinstance(value, bool | np.timedelta64)
 
 
 def number(value: Any) -> float:
-    """The number as a float, infinite if it is too large for one; nan for anything else."""
+    """The number as a float, infinite if it is too large; nan for anything else."""
     try:
         return float(value) if is_number(value) else np.nan
     except OverflowError:
@@ -86,7 +86,7 @@ def positive(name: str, value: float) -> float:
 
 
 def count(name: str, value: int, least: int = 1) -> int:
-    """A positive integer, or one from `least` up, as an int."""
+    """An integer from `least` up, as an int."""
     if not (isinstance(value, int | np.integer) and is_number(value)) or value < least:
         allowed = "a positive integer" if least == 1 else f"an integer from {least} up"
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
@@ -103,14 +103,14 @@ def flag(name: str, value: Any) -> bool:
 
 
 def hint(value: Any, known: Iterable[str]) -> str:
-    """A name that may have been meant, as the end of a message."""
+    """The end of a message: the known name closest to the value, if one is close."""
     names = {str(name).lower(): name for name in known}
     near = difflib.get_close_matches(str(value).lower(), names, n=1)
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def quietly(function: Callable[P, T]) -> Callable[P, T]:
-    """The function without warnings of overflow, for where its result is refused afterwards."""
+    """Silence overflow warnings in a function whose result is checked afterwards."""
 
     @wraps(function)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T:

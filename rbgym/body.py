@@ -1,4 +1,4 @@
-"""Rigid bodies: inertia tensor, principal frame, uniform solids and bodies made of parts.
+"""Rigid bodies: inertia tensor, principal frame, uniform solids and compounds of bodies.
 
 Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in the body frame.
 """
@@ -33,8 +33,8 @@ class RigidBody:
     inertia: (3,) principal moments or (3, 3) symmetric tensor [kg m^2], about the pivot or centre
     of mass; mass [kg]; center_of_mass: (3,) from that same point [m]. Derived: `moments` (3,),
     `principal_rotation` B (3, 3) and its quaternion (4,), w >= 0, with
-    inertia = B diag(moments) B^T, det B = +1. A diagonal tensor keeps its order and has B = 1,
-    any other the B nearest to 1. Raises ValueError where no mass distribution has these values.
+    inertia = B diag(moments) B^T, det B = +1. A diagonal tensor keeps its order and has B = 1, any
+    other the B closest to 1. Raises ValueError if no mass distribution has these values.
     """
 
     inertia: Array
@@ -70,7 +70,7 @@ class RigidBody:
         return hash(self._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies of NumPy arrays are writeable: building anew keeps copies of the body immutable.
+        # Copied NumPy arrays are writeable; a new construction makes copies of the body immutable.
         return type(self), (self.inertia, self.mass, self.center_of_mass)
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class RigidBody:
 
     @quietly
     def about(self, point: ArrayLike) -> Self:
-        """The same body referred to another point (3,) of the body frame [m], axes unchanged."""
+        """The same body about another point (3,) of the body frame [m], with the same axes."""
         center = self.center_of_mass - finite("point", point, (3,))
         moved = point_inertia(center) - point_inertia(self.center_of_mass)
         return type(self)(self.inertia + self.mass * moved, self.mass, center)
@@ -144,15 +144,15 @@ class RigidBody:
         mass = positives("density", density, ()) * np.pi * r**2 * h / 3
         return cls.cone(float(mass), radius, height).about((0.0, 0.0, -3 * float(h) / 4))
 
-    # Bodies of simulators, in the axes of their own frame, about its origin.
+    # Bodies from simulators' files, in the body frame of the file, about its origin.
 
     @classmethod
     def from_mjcf(cls, path: str | PathLike[str], body: str | None = None) -> Self:
-        """A body of a MuJoCo model, with mass, centre and tensor as MuJoCo's compiler finds them.
+        """A body of a MuJoCo model, with mass, centre and tensor from MuJoCo's compiler.
 
-        body: its name; None for the only one. Bodies below it are others, welded or not, unless
-        the file asks for `fusestatic`. Needs `rbgym[mujoco]`. Raises ValueError for a file that
-        MuJoCo refuses, and where no body or none that is alone is named so.
+        body: its name; None if it is the only one. Does not include its child bodies, welded or
+        not, unless the file sets `fusestatic`. Needs `rbgym[mujoco]`. Raises ValueError for a file
+        that MuJoCo rejects, and unless exactly one body fits.
         """
         mujoco = _mujoco()
         try:
@@ -164,29 +164,29 @@ class RigidBody:
             raise ValueError(f"body must name one of {known}, got {body!r}")
         k = 1 if body is None else 1 + known.index(body)
         principal = cls(model.body_inertia[k], model.body_mass[k])
-        return cls._placed([Part(principal, model.body_ipos[k], model.body_iquat[k])])
+        return cls._weld([PlacedBody(principal, model.body_ipos[k], model.body_iquat[k])])
 
     @classmethod
     def from_urdf(cls, path: str | PathLike[str], link: str | None = None) -> Self:
-        """A link of a URDF robot, with all that fixed joints hang on it.
+        """A link of a URDF robot, with all links that fixed joints attach to it.
 
-        link: its name; None for the only one that is left then. Mass comes from `<inertial>`
-        elements alone: a link without one has none, whatever its geometry. Needs no MuJoCo. Raises
-        ValueError for a file or an inertial that is none, and where no link with a mass, or none
-        that is alone, is named so.
+        link: its name; None if only one link remains after merging. Mass comes only from
+        `<inertial>` elements: a link without one has no mass, whatever its geometry. Needs no
+        MuJoCo. Raises ValueError for an invalid file or inertial, and unless exactly one link with
+        a mass fits.
         """
         parts = []
         for one in inertials(path, link):
             try:
-                parts.append(Part(cls(one.tensor, one.mass), one.position, one.rotation))
+                parts.append(PlacedBody(cls(one.tensor, one.mass), one.position, one.rotation))
             except ValueError as error:
                 raise ValueError(
-                    f"path must have inertials of bodies, got {path!r}: link {one.link!r}: {error}"
+                    f"path must have valid inertials, got {path!r}: link {one.link!r}: {error}"
                 ) from None
-        return cls._placed(parts)
+        return cls._weld(parts)
 
     @classmethod
-    def _placed(cls, parts: list["Part"]) -> Self:
+    def _weld(cls, parts: list["PlacedBody"]) -> Self:
         """The compound of these parts about the origin."""
         found = compound(parts, about=np.zeros(3))
         return cls(found.inertia, found.mass, found.center_of_mass)
@@ -200,14 +200,14 @@ class RigidBody:
 
 
 def _mujoco() -> Any:
-    """MuJoCo, or a ModuleNotFoundError that says which one to install."""
+    """The MuJoCo module; a ModuleNotFoundError says which version to install."""
     try:
         mujoco = import_module("mujoco")
         found = mujoco.__version__
     except ModuleNotFoundError:
         found = "none"
     if found == "none" or tuple(map(int, found.split(".")[:2])) < (3, 14):
-        # Earlier ones lose rotations: 3.3 to 3.10 with fusestatic, up to 3.13 those of URDF.
+        # Earlier versions lose rotations: 3.3 to 3.10 with fusestatic, up to 3.13 in URDF files.
         raise ModuleNotFoundError(
             f"from_mjcf needs MuJoCo 3.14 or later, got {found}: pip install 'rbgym[mujoco]'",
             name="mujoco",
@@ -215,10 +215,11 @@ def _mujoco() -> Any:
     return mujoco
 
 
-class Part(NamedTuple):
-    """A body in an assembly: where its origin is (3,) [m] and its rotation, part to assembly.
+class PlacedBody(NamedTuple):
+    """A body in an assembly, with the position (3,) [m] of its origin and its rotation.
 
-    rotation: None, a unit quaternion (4,) scalar-first, or a rotation matrix (3, 3).
+    rotation: body to assembly; None, a unit quaternion (4,), scalar first, or a rotation matrix
+    (3, 3).
     """
 
     body: RigidBody
@@ -227,12 +228,12 @@ class Part(NamedTuple):
 
 
 @quietly
-def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = None) -> RigidBody:
+def compound(parts: Iterable[tuple[Any, ...]], about: ArrayLike | None = None) -> RigidBody:
     """One body welded from parts, in the axes of the assembly (Mandre 2008, section 3).
 
-    parts: `Part`s, or tuples (body, position, rotation). The result refers to the common centre
-    of mass; with about, a point (3,) of the assembly frame [m], to that point.
-    Raises ValueError for no parts, and for a position or rotation that is not one.
+    parts: each a `PlacedBody`, or a tuple (body, position, rotation). about: reference point (3,)
+    of the result in the assembly frame [m]; None is the common centre of mass.
+    Raises ValueError for no parts, and for an invalid position or rotation.
     """
     placed = _parts(parts)
     turns = [_rotation_matrix(part.rotation) for part in placed]
@@ -253,17 +254,17 @@ def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = 
     return body if about is None else body.about(finite("about", about, (3,)) - center)
 
 
-def _parts(given: Any) -> list[Part]:
+def _parts(given: Any) -> list[PlacedBody]:
     try:
         each = list(given)
     except TypeError:
         each = [given]
     for part in each:
         if not (isinstance(part, tuple) and 1 <= len(part) <= 3 and isinstance(part[0], RigidBody)):
-            raise ValueError(f"parts must be Parts or (body, position, rotation), got {part!r}")
+            raise ValueError(f"parts must be tuples (body, position, rotation), got {part!r}")
     if not each:
         raise ValueError("parts must hold at least one body, got none")
-    return [Part(*part) for part in each]
+    return [PlacedBody(*part) for part in each]
 
 
 def _rotation_matrix(rotation: ArrayLike | None) -> Array:

@@ -1,4 +1,4 @@
-"""Turns from rest to rest about an axis that is fixed in the body."""
+"""Rest-to-rest rotations about an axis fixed in the body."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,9 +8,12 @@ from rbgym.inertia import full_tensor
 
 
 def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Array:
-    """1 / a (...) [s^2/rad] of the largest acceleration a = min_i limit_i / |(J e)_i| about e.
-    axis: (..., 3), not 0. inertia: (3,) or (3, 3) [kg m^2]. torque_limit: () or (3,) [N m], body
-    axes; inf where an axis that is needed has none. Raises ValueError for other arguments."""
+    """1 / a (...) [s^2/rad], a = min_i limit_i / |(J e)_i| the largest acceleration about e.
+
+    axis: (..., 3), of any length but 0. inertia: (3,) or (3, 3) [kg m^2]. torque_limit: () or (3,)
+    [N m], body axes; the result is inf if an axis with momentum has limit 0. Raises ValueError for
+    arguments outside these ranges.
+    """
     e, limits = real("axis", axis), real("torque_limit", torque_limit)
     size = np.linalg.norm(e, axis=-1, keepdims=True) if e.shape[-1:] == (3,) else np.zeros(1)
     if not (np.isfinite(size) & (size > 0)).all():
@@ -18,7 +21,7 @@ def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Ar
     if limits.shape not in ((), (3,)) or not (limits >= 0).all():
         raise ValueError(f"torque_limit must be () or (3,), not negative, got {torque_limit!r}")
     momentum = np.abs(e / size @ full_tensor(inertia))
-    # The time in which each axis by itself gives the momentum of 1 rad/s.
+    # For each axis by itself, the time to reach its part of the momentum at 1 rad/s.
     with np.errstate(over="ignore"):
         parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
     return np.asarray(np.max(np.where(momentum > 1e-12 * momentum.max(), parts, 0.0), axis=-1))
@@ -31,24 +34,24 @@ def eigenaxis_time(
     torque_limit: ArrayLike,
     rate_limit: ArrayLike | None = None,
 ) -> Array:
-    """Least time [s] of a turn from rest to rest about an axis fixed in the body.
+    """Least time [s] of a rest-to-rest rotation about an axis fixed in the body.
 
     With J_e = |J e| and t_e the largest torque along J e, so that a = t_e / J_e =
     min_i limit_i / |(J e)_i|, full torque one way and then the other takes
 
         T = 2 sqrt(angle J_e / t_e) = 2 sqrt(angle / a),
 
-    or, where the rate sqrt(a angle) of its middle is beyond r = rate_limit,
+    or, if its peak rate sqrt(a angle) exceeds r = rate_limit,
 
         T = angle / r + r / a.
 
-    That is exact about principal axes. About another, omega x J omega has to be had as well, which
-    can help to speed up but costs as much in braking: T is then less than any such turn
-    takes. It is no bound of turns whose axis wanders, some of which are faster (Bilimoria &
-    Wie 1993, Time-optimal three-axis reorientation of a rigid spacecraft, J. Guidance 16(3)).
+    This is exact about principal axes. About any other axis the torque must also balance
+    omega x J omega, which can help to accelerate but costs as much in braking: T is then a lower
+    bound for that axis. Rotations whose axis moves can be faster (Bilimoria & Wie 1993,
+    Time-optimal three-axis reorientation of a rigid spacecraft, J. Guidance 16(3)).
 
-    angle: (...) [rad], not negative. axis, inertia, torque_limit: as `slowness` takes them.
-    rate_limit: (...) [rad/s]. Result (...). Raises ValueError for arguments out of these ranges.
+    angle: (...) [rad], not negative. axis, inertia, torque_limit: as in `slowness`. rate_limit:
+    (...) [rad/s]. Result (...). Raises ValueError for arguments outside these ranges.
     """
     turn = real("angle", angle)
     if not (np.isfinite(turn) & (turn >= 0)).all():
@@ -57,6 +60,6 @@ def eigenaxis_time(
     if not np.all(most > 0):
         raise ValueError(f"rate_limit must be positive or None, got {rate_limit!r}")
     slow = slowness(axis, inertia, torque_limit)
-    with np.errstate(invalid="ignore"):  # inf - inf and 0 inf, of the branch that is not taken
+    with np.errstate(invalid="ignore"):  # inf - inf and 0 inf in the branch that is not used
         limited = turn / most + most * slow
         return np.where(turn > most**2 * slow, limited, 2.0 * np.sqrt(turn * slow))

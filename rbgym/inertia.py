@@ -1,5 +1,4 @@
-"""Inertia tensors: what a valid one is, its principal frame (Mandre 2008, sections 3, 7.1), and
-those of URDF files."""
+"""Inertia tensors: validity, principal frame (Mandre 2008, sections 3, 7.1) and URDF files."""
 
 from collections import Counter
 from decimal import Decimal
@@ -15,8 +14,8 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import Array, finite, quietly
 from rbgym.quaternion import from_roll_pitch_yaw, to_matrix
 
-_SLACK = 1e-12  # how far, relative to the largest entry, round-off may carry a valid tensor
-_EQUAL = 1e-14  # moments closer than this, relatively, are one moment known with round-off
+_SLACK = 1e-12  # tolerance for round-off in a valid tensor, relative to its largest entry
+_EQUAL = 1e-14  # moments with a smaller relative difference are equal
 _TENSOR = ("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz")
 
 
@@ -26,7 +25,7 @@ def point_inertia(r: Array) -> Array:
 
 
 def principal_axes(tensor: Array) -> tuple[Array, Array]:
-    """Principal moments (3,) and the rotation B (3, 3) nearest to 1 that diagonalises."""
+    """Principal moments (3,) and the diagonalising rotation B (3, 3) closest to 1."""
     if not np.any(tensor - np.diag(np.diag(tensor))):
         return np.diag(tensor).copy(), np.eye(3)
     values, vectors = np.linalg.eigh(tensor)
@@ -40,13 +39,13 @@ def principal_axes(tensor: Array) -> tuple[Array, Array]:
     orders = (list(order) for order in permutations(range(3)))
     order = max(orders, key=lambda order: float(np.abs(np.diag(vectors[:, order])).sum()))
     axes = vectors[:, order]
-    # Positive diagonals give the largest trace. It belongs to a rotation: no reflection has a
-    # trace above 1, while one of the 24 right-handed choices is within 63 degrees of 1 (1.9).
+    # A positive diagonal gives the largest trace. It belongs to a rotation: no reflection has a
+    # trace above 1, and one of the 24 right-handed choices is within 63 degrees of 1 (trace 1.9).
     return values[order], axes * np.where(np.diag(axes) < 0, -1.0, 1.0)
 
 
 def _axisymmetric(values: Array, single: int, axis: Array) -> tuple[Array, Array]:
-    """As `principal_axes` with two equal moments, whose own axes eigh may turn at will."""
+    """As `principal_axes` for two equal moments, whose axes from eigh are arbitrary."""
     k = int(np.argmax(np.abs(axis)))
     axis = axis * np.sign(axis[k])
     e = np.eye(3)[k]
@@ -58,7 +57,7 @@ def _axisymmetric(values: Array, single: int, axis: Array) -> tuple[Array, Array
 
 
 def full_tensor(inertia: ArrayLike) -> Array:
-    """Full tensor (3, 3) of what the user gave."""
+    """Tensor (3, 3) of principal moments (3,) or of a symmetric tensor."""
     array = finite("inertia", inertia, (3,), (3, 3))
     if array.ndim == 1:
         return np.diag(array)
@@ -68,7 +67,7 @@ def full_tensor(inertia: ArrayLike) -> Array:
 
 
 def check_moments(tensor: Array, moments: Array, rotation: Array) -> None:
-    """Refuse moments that no distribution of mass in three dimensions has."""
+    """Raise ValueError for moments that no mass distribution in three dimensions has."""
     low, middle, high = np.sort(moments)
     if low <= 0:
         raise ValueError(f"inertia must have positive principal moments, got {moments.tolist()}")
@@ -82,8 +81,8 @@ def check_moments(tensor: Array, moments: Array, rotation: Array) -> None:
 
 
 def _nearest(tensor: Array, moments: Array, rotation: Array, excess: float) -> str:
-    """The end of the message where rounding alone may have broken the inequality: the nearest
-    tensor that holds it. Each of three moments is off by half a unit of the last digit given."""
+    """The end of the message if rounding alone may have broken the inequality: the nearest tensor
+    that satisfies it. Each moment may be wrong by half a unit of its last digit."""
     digits = [Decimal(repr(entry)).normalize().as_tuple() for entry in tensor.ravel().tolist()]
     unit = 10.0 ** min(int(entry.exponent) for entry in digits if any(entry.digits))
     if excess > 1.5 * unit * (1.0 + 1e-6) or unit > 0.1 * moments.max():
@@ -91,12 +90,12 @@ def _nearest(tensor: Array, moments: Array, rotation: Array, excess: float) -> s
     near = moments + np.where(moments == moments.max(), -excess, excess) / 3.0
     diagonal = not np.any(tensor - np.diag(np.diag(tensor)))
     found = near if diagonal else rotation @ np.diag(near) @ rotation.T
-    return f"; if they are rounded, the nearest that does is {found.tolist()}"
+    return f"; if they are rounded, the nearest valid inertia is {found.tolist()}"
 
 
 @quietly
 def check_center(tensor: Array, mass: float, center: Array) -> None:
-    """Refuse a lever arm that alone, with this mass, has more inertia than the body."""
+    """Raise ValueError if the mass at `center` alone has more inertia than the body."""
     # The second moment of mass, integral r r^T dm, about the centre of mass is never negative.
     spread = np.trace(tensor) / 2 * np.eye(3) - tensor - mass * np.outer(center, center)
     if not np.any(center):
@@ -111,7 +110,7 @@ def check_center(tensor: Array, mass: float, center: Array) -> None:
 
 class Inertial(NamedTuple):
     """Mass [kg] and tensor (3, 3) [kg m^2] about its centre of mass, which is at `position` (3,)
-    [m], in axes that `rotation` (3, 3) turns into those of the link that was asked for."""
+    [m]; `rotation` (3, 3) takes its axes to those of the link that it belongs to."""
 
     link: str
     mass: float
@@ -121,13 +120,15 @@ class Inertial(NamedTuple):
 
 
 def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
-    """Those of a link, None for the only one, and of all that fixed joints hang on it. ValueError
-    for a file that is none, and where no such link has a mass."""
+    """Inertials of a link, None for the only one, and of all links that fixed joints attach to it.
+
+    Raises ValueError for an invalid file, and if no such link has a mass.
+    """
     try:
         own, fixed = _read(ElementTree.parse(fspath(path)).getroot())
         found: dict[str, list[Inertial]] = {}
         for one in own:
-            base, placed = _hung(one, fixed)
+            base, placed = _attach(one, fixed)
             found.setdefault(base, []).append(placed)
     except (OSError, TypeError, ValueError, ElementTree.ParseError) as error:
         raise ValueError(f"path must be a URDF file, got {path!r}: {error}") from None
@@ -138,15 +139,15 @@ def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
 
 
 def _read(robot: Element) -> tuple[list[Inertial], dict[str, Element]]:
-    """Every inertial that is not zero, and the fixed joint of each link that hangs on another."""
+    """All non-zero inertials, and the fixed joint by child link."""
     if robot.tag != "robot":
         raise ValueError(f"its root is <{robot.tag}>, not <robot>")
     links = [(_text(link, "name"), link.find("inertial")) for link in robot.findall("link")]
     joints = [(_text(joint.find("child"), "link"), joint) for joint in robot.findall("joint")]
-    there, hung = (Counter(name for name, _ in pairs) for pairs in (links, joints))
-    for name, times in (there | hung).items():
+    defined, children = (Counter(name for name, _ in pairs) for pairs in (links, joints))
+    for name, times in (defined | children).items():
         if times > 1:
-            raise ValueError(f"link {name!r} is there, or hangs on another, {times} times")
+            raise ValueError(f"link {name!r} is defined, or is a joint's child, {times} times")
     own = [_inertial(name, element) for name, element in links if element is not None]
     fixed = {
         child: joint
@@ -156,15 +157,15 @@ def _read(robot: Element) -> tuple[list[Inertial], dict[str, Element]]:
     return [one for one in own if one.mass or one.tensor.any()], fixed
 
 
-def _hung(own: Inertial, fixed: dict[str, Element]) -> tuple[str, Inertial]:
-    """The link that it is fixed to in the end, and where it is there."""
+def _attach(own: Inertial, fixed: dict[str, Element]) -> tuple[str, Inertial]:
+    """The last link in its chain of fixed joints, and the inertial in the axes of that link."""
     p, R, passed = own.position, own.rotation, [own.link]
     while (joint := fixed.get(passed[-1])) is not None:
         offset, turn = _origin(joint)
         p, R = offset + turn @ p, turn @ R
         passed.append(_text(joint.find("parent"), "link"))
         if passed[-1] in passed[:-1]:
-            raise ValueError(f"its fixed joints go in a circle, {passed}")
+            raise ValueError(f"its fixed joints form a loop, {passed}")
     return passed[-1], own._replace(position=p, rotation=R)
 
 
@@ -176,7 +177,7 @@ def _inertial(link: str, element: Element) -> Inertial:
 
 
 def _origin(element: Element) -> tuple[Array, Array]:
-    """Position and rotation of what the element places."""
+    """Position and rotation from the element's <origin>."""
     origin = element.find("origin")
     if origin is None:
         return np.zeros(3), np.eye(3)

@@ -9,8 +9,11 @@ from rbgym.quaternion import Array
 
 @quietly
 def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Array:
-    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0. What is
-    not finite is carried through. ValueError without an instant, and for a negative scale."""
+    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0.
+
+    Raises ValueError for an empty array and for a negative scale. As in the other measures, values
+    that are not finite give results that are not finite.
+    """
     E = _history("energy", energy)
     if scale is not None and (not is_number(scale) or scale < 0):
         raise ValueError(f"scale must be a number that is not negative, or None, got {scale!r}")
@@ -20,12 +23,12 @@ def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Arra
 def momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L - L_0| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)
-    lack = np.linalg.norm(L - L[0], axis=1)
-    return np.asarray(lack / (np.linalg.norm(L[0]) or 1.0))
+    error = np.linalg.norm(L - L[0], axis=1)
+    return np.asarray(error / (np.linalg.norm(L[0]) or 1.0))
 
 
 def vertical_momentum_error(angular_momentum: ArrayLike) -> Array:
-    """|L_3 - L_3(0)| relative to the size of L at the start, or absolute at rest."""
+    """|L_3 - L_3(0)| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)
     return np.asarray(np.abs(L[:, 2] - L[0, 2]) / (np.linalg.norm(L[0]) or 1.0))
 
@@ -36,7 +39,7 @@ def norm_error(quaternion: ArrayLike) -> Array:
 
 
 def _history(name: str, value: ArrayLike, *row: int) -> Array:
-    """Rows of numbers at one instant at least, first axis the time; ValueError otherwise."""
+    """An array of rows, one for each instant, at least one; raises ValueError otherwise."""
     array = real(name, value)
     if array.ndim == 0 or not len(array) or (row and array.shape[1:] != row):
         shape = ("n", *row) if row else ("n", "...")

@@ -1,8 +1,8 @@
-"""Scalar kernels on 3 x 3 matrices, given as tuples of rows.
+"""Scalar kernels on 3 x 3 matrices, which are tuples of rows.
 
-The derivatives of the schemes are sums of a few kinds of matrices. They are written out here by
-entries: the compiler may not drop a product with a zero, which could be a NaN. [v]x is the matrix
-of the cross product with v.
+The derivatives of the schemes are sums of a few kinds of matrices, written out here entry by entry:
+the compiler must not drop a product with zero, which could be NaN. [v]x is the matrix of the cross
+product with v.
 """
 
 from rbgym.compiled.jit import inlined
@@ -71,7 +71,7 @@ def of_quaternion(q: Quaternion) -> Matrix:
 
 @inlined
 def turning(d: Vector, x: Vector, D: Vector, P: Vector) -> Matrix:
-    """diag(d) + [x]x diag(D) - [P]x; with d = D the derivative of P + x x P for dP = D dx."""
+    """diag(d) + [x]x diag(D) - [P]x; for d = D the derivative of P + x x P if dP = D dx."""
     return (
         (d[0], P[2] - x[2] * D[1], x[1] * D[2] - P[1]),
         (x[2] * D[0] - P[2], d[1], P[0] - x[0] * D[2]),

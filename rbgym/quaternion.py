@@ -1,6 +1,6 @@
-"""Quaternions and vectors: scalar kernels on tuples, and the public functions on arrays.
+"""Quaternions and vectors: scalar kernels on tuples, and public functions on arrays.
 
-Convention, here and everywhere: scalar first (w, x, y, z), unit length, mapping body to world,
+Convention, here and everywhere: scalar first (w, x, y, z), unit length, body to world,
 x_world = q x_body q*. q and -q are the same attitude.
 """
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
-# Coefficients of cos x and sin(x)/x as series in x^2, the last ones first.
+# Coefficients of the series of cos x and sin(x)/x in x^2, highest power first.
 _LAST, *_REST = (
     ((-1.0) ** n / math.factorial(2 * n), (-1.0) ** n / math.factorial(2 * n + 1))
     for n in range(9, -1, -1)
@@ -82,7 +82,7 @@ def qscale(s: float, q: Quaternion) -> Quaternion:
 
 @inlined
 def polished(q: Quaternion) -> Quaternion:
-    """q brought back to unit length, when it is off by round-off only (one Newton step)."""
+    """q at unit length, if its length is wrong only by round-off (one Newton step)."""
     return qscale(1.5 - 0.5 * qdot(q, q), q)
 
 
@@ -106,7 +106,7 @@ def to_body(q: Quaternion, v: Vector) -> Vector:
 
 @inlined
 def even_odd(y: float) -> tuple[float, float]:
-    """cos x and sin(x)/x for y = x^2 <= 1, to round-off: series, without branch or root."""
+    """cos x and sin(x)/x for y = x^2 <= 1, to round-off, by series without a branch or a root."""
     c, s = _LAST
     for of_cos, of_sinc in _TAYLOR:
         c, s = c * y + of_cos, s * y + of_sinc
@@ -115,7 +115,7 @@ def even_odd(y: float) -> tuple[float, float]:
 
 @inlined
 def cos_sin(x: float) -> tuple[float, float]:
-    """cos x and sin x for |x| <= 4: those of x/4, doubled twice."""
+    """cos x and sin x for |x| <= 4, from x/4 by doubling the angle twice."""
     c, s = even_odd(x * x / 16.0)
     s = 0.25 * x * s
     c, s = 1.0 - 2.0 * s * s, 2.0 * s * c
@@ -134,7 +134,7 @@ def upward(q: Quaternion) -> Vector:
 
 @inlined
 def canonical(q: Quaternion) -> Quaternion:
-    """Of q and -q, the one whose first component that is not zero is positive."""
+    """q or -q: the one whose first non-zero component is positive."""
     lead = q[3]
     lead = q[2] if q[2] != 0.0 else lead
     lead = q[1] if q[1] != 0.0 else lead
@@ -143,7 +143,7 @@ def canonical(q: Quaternion) -> Quaternion:
 
 
 _LEAST = 1e-140
-_LOCKED = 0.5e-7  # rad: nearer to a pitch of a quarter turn, half of what is left is no angle
+_LOCKED = 0.5e-7  # half of the distance [rad] from a pitch of +-pi/2, below which yaw is undefined
 
 
 def _array(name: str, value: ArrayLike, last: int) -> Array:
@@ -187,12 +187,12 @@ def normalized(q: ArrayLike) -> Array:
     if not largest.all():
         raise ValueError(f"q must not be zero, got {q!r}")
     if not ((largest > _LEAST) & (largest < 1.0 / _LEAST)).all():
-        q = q / largest  # whose squares would not be floats
+        q = q / largest  # its squares would over- or underflow
     return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
 def canonicalized(q: ArrayLike) -> Array:
-    """Of q and -q, the one with w > 0 (on w = 0: first non-zero component positive), (..., 4)."""
+    """q or -q with w > 0 (if w = 0: with its first non-zero component positive), (..., 4)."""
     q = _array("q", q, 4)
     first = np.argmax(q != 0.0, axis=-1)
     lead = np.take_along_axis(q, first[..., None], axis=-1)
@@ -252,7 +252,7 @@ def to_roll_pitch_yaw(q: ArrayLike) -> Array:
     """Roll, pitch and yaw (..., 3) [rad] of unit quaternions (..., 4), pitch in [-pi/2, pi/2].
 
     The inverse of `from_roll_pitch_yaw`. At a pitch of a quarter turn, where only the sum or the
-    difference of the others is told, yaw is 0, as in SciPy. By Bernardes and Viollet (2022).
+    difference of roll and yaw is defined, yaw is 0, as in SciPy. Bernardes and Viollet (2022).
     """
     w, x, y, z = np.moveaxis(_array("q", q, 4), -1, 0)
     half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
@@ -265,10 +265,10 @@ def to_roll_pitch_yaw(q: ArrayLike) -> Array:
     down, up = twice < _LOCKED, np.pi / 2.0 - twice < _LOCKED
     roll = np.where(down, 2.0 * half_sum, np.where(up, -2.0 * half_difference, roll))
     yaw = np.where(down | up, 0.0, yaw)
-    return np.stack([_wrapped(roll), pitch, _wrapped(yaw)], axis=-1)
+    return np.stack([_wrap(roll), pitch, _wrap(yaw)], axis=-1)
 
 
-def _wrapped(angle: Array) -> Array:
+def _wrap(angle: Array) -> Array:
     """The angle [rad] between -pi and pi."""
     return np.asarray(angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi)))
 

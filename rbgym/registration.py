@@ -1,10 +1,10 @@
-"""The ids of the environments, registered by string so that nothing else is imported."""
+"""The ids of the environments, registered as strings, which imports no environment."""
 
 import gymnasium as gym
 
 from rbgym.arguments import count
 
-# id -> (module, class name without its Env or VectorEnv ending, steps of an episode)
+# id -> (module, class name without Env or VectorEnv, steps in an episode)
 ENVIRONMENTS = {
     "RigidTop-v0": ("rbgym.envs.tasks.top", "RigidTop", 500),
     "TopSwingUp-v0": ("rbgym.envs.tasks.top", "TopSwingUp", 500),
@@ -32,10 +32,12 @@ ENVIRONMENTS = {
 
 
 def register(env_id: str, module: str, name: str, max_episode_steps: int) -> None:
-    """Register a task of your own, with its native vector version, for Gymnasium and `rbgym
-    list`. module: where the classes `<name>Env` and `<name>VectorEnv` stand; not imported yet.
-    Raises ValueError for an id that is taken and wrong arguments; Gymnasium's error for an id it
-    refuses."""
+    """Register a task of your own, with its native vector version, for Gymnasium and `rbgym list`.
+
+    module: the module of the classes `<name>Env` and `<name>VectorEnv`, imported only by gym.make.
+    Raises ValueError for wrong arguments and for an id already in use, and Gymnasium's error for an
+    id that Gymnasium rejects.
+    """
     for argument, value in (("env_id", env_id), ("module", module), ("name", name)):
         if not isinstance(value, str) or not value:
             raise ValueError(f"{argument} must be a name, got {value!r}")
@@ -53,6 +55,6 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
 
 
 def register_environments() -> None:
-    """Register every environment, with its native vector version, unless that has been done."""
+    """Register every environment that is not registered yet, with its native vector version."""
     for env_id, (module, name, steps) in ENVIRONMENTS.items():
         register(env_id, module, name, steps)

@@ -1,11 +1,11 @@
-"""Where a number lives: one flat buffer of blocks, (block, row, lane).
+"""The memory layout: one flat buffer of blocks, (block, row, lane).
 
-Eight bodies share a block, so that a row of a block is one wide register. One buffer for all: with
-two, the compiler cannot rule out that they overlap, and gives up vectorising. `i` is always where a
-lane's first row lies in the buffer. The engine works in principal axes throughout.
+Eight bodies share a block, so a row of a block fills one wide register. All numbers are in one
+buffer: with two, the compiler cannot exclude that they overlap, and does not vectorise. `i` is
+always the index of a lane's first row in the buffer. The engine always works in principal axes.
 
-The rows below are those of every body. Behind them come those that the scheme, the potential, the
-actuator and the task in use declare; their places are worked out while compiling (`Physics`).
+Every body has the rows below. After them come the rows of the potential, scheme, actuator, frame
+and task in use; `Physics` computes their places while compiling.
 """
 
 from typing import Any
@@ -15,41 +15,45 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
-LANES = 8  # of a block
+LANES = 8  # in a block
 
 # The state.
-E = 0  # 1: level of the energy of rotation and potential [J]
+E = 0  # 1: level of the rotational plus potential energy [J]
 Q = 1  # 4: attitude, principal axes to world
-L = 5  # 3: angular momentum, world axes [kg m^2/s], rotors included
+L = 5  # 3: angular momentum with rotors, world axes [kg m^2/s]
 ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
 
 # The body and what acts on it.
 J = 11  # 3: principal moments [kg m^2]
 J_INV = 14  # 3: their reciprocals
 TORQUE = 17  # 3: held torque, principal axes [N m]
-FRESH = 20  # 1: of schemes with memory, 1.0 until the first step under the torque
+FRESH = 20  # 1: for schemes with memory: 1.0 until the first step under the torque
 
-# What the solver says of the lane.
+# The solver's report on the lane.
 CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad^2]
 REDONE = 22  # 1: how many steps needed the robust solver
-FAILED = 23  # 1: 1.0 when a step could not be solved, or WAITING
+FAILED = 23  # 1: 1.0 after a step that could not be solved, or WAITING
 WAITING = 2.0  # until the thorough code finishes the period
 
-# The step that is being solved; of schemes without unknowns what they prepare, then the new state.
-# Between steps these rows are free: a task shows observations there.
+# The current step; for schemes without unknowns what they prepare, then the new state. Between
+# steps these rows are free: a task writes observations there.
 SCRATCH = 24
 PI_0 = 24  # 3: body momentum at its start
 O_0 = 27  # 3: the potential's direction in the body at its start
 X = 30  # 3: the unknowns
-X_SIZE = 33  # 1: square of the predictor's size
-SOLVED = 34  # 1: 1.0 once the last correction is round-off, -1.0 if the step is to be redone
+X_SIZE = 33  # 1: squared size of the prediction
+SOLVED = 34  # 1: 1.0 once the last correction is round-off, -1.0 if the step must be redone
 CORE = 35
 
 
 class Physics(Record):
-    """What the kernels are compiled for: a `Scheme`, a `Potential`, a `Frame`, an `Actuator`,
-    `NoRotors` or `Rotors`; and where their rows are: those of every body, of the potential, the
-    memory of the scheme, those of the actuator and of the frame."""
+    """The records that a kernel is compiled for, and the places of their rows.
+
+    scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
+    `Frame`. actuator: `rbgym.engine.actuation.Actuator`. rotors: `NoRotors`, or `Rotors`.
+
+    Order of the rows: those of every body, potential, memory of the scheme, actuator, frame.
+    """
 
     scheme: Any
     potential: Any
@@ -72,13 +76,13 @@ class Physics(Record):
 
     @known
     def row_count(self):
-        """Number of rows; what is behind them is the task's."""
+        """Number of rows; rows after these belong to the task."""
         return self.frame_row() + self.frame.row_count()
 
 
 @inlined
 def index(i: int) -> int:
-    """The index i, which the compiler now knows not to count from the end of an array."""
+    """The index i; tells the compiler that it does not count from the end of an array."""
     return i & 0xFFFFFFFFFF
 
 
@@ -90,7 +94,7 @@ def vector(buffer, i, row):
 
 @unchanged
 def parameter(buffer, k):
-    """Number k, one that no step changes."""
+    """Number k of the buffer, which no step changes."""
     return buffer[k]
 
 
@@ -139,15 +143,15 @@ def quaternion_if(test, a, b):
     )
 
 
-# Bodies mostly have no rotors; whether one has is known by class as well.
+# Most bodies have no rotors, so a class decides this, too.
 class NoRotors(Record):
-    """No body has rotors; their rows, all zero, are not looked at."""
+    """No body has rotors: nothing reads their rows, which are zero."""
 
     exist = constant(False)
     used_from = constant(J, "The first row in use of those from ROTOR on.")
 
     def rotor_momentum(self, buffer, i):
-        """Of the rotors, principal axes [kg m^2/s]."""
+        """Momentum of the rotors, principal axes [kg m^2/s]."""
         return (0.0, 0.0, 0.0)
 
 
@@ -161,12 +165,15 @@ class Rotors(NoRotors):
         return vector(buffer, i, ROTOR)
 
 
-# The body frame is the user's, beside the principal axes in which the engine works.
+# The user sees the body frame; the engine works in principal axes.
 class Frame(Record):
-    """How the body frame lies in the principal axes, mostly alike; known by class for all bodies of
-    a batch, so that compiled code rotates nothing in vain."""
+    """The rotation between body frame and principal axes.
 
-    is_principal = constant(False, "Whether it is that of the principal axes.")
+    It is mostly 1. One class stands for all bodies of a batch, so compiled code rotates only where
+    it must.
+    """
+
+    is_principal = constant(False, "Whether the body frame is that of the principal axes.")
 
     @required
     def row_count(self):
@@ -174,18 +181,18 @@ class Frame(Record):
 
     @required
     def to_principal(self, physics, buffer, i, v):
-        """Components in principal axes of a vector given in the body frame."""
+        """Components in principal axes of a body vector v."""
 
     @required
     def in_principal_axes(self, physics, buffer, i, q, omega):
-        """Attitude and rates of the principal axes, from those of the body frame."""
+        """Attitude and rates of the principal axes; q, omega: of the body frame."""
 
     @required
     def in_body_frame(self, physics, buffer, i, q, omega):
-        """Attitude and rates of the body frame, from those of the principal axes."""
+        """Attitude and rates of the body frame; q, omega: of the principal axes."""
 
 
-class Principal(Frame):
+class PrincipalFrame(Frame):
     """The body frame is that of the principal axes."""
 
     is_principal = constant(True)
@@ -201,8 +208,8 @@ class Principal(Frame):
         return q, omega
 
 
-class Turned(Frame):
-    """The body frame is turned against the principal axes, by a quaternion in its rows."""
+class TurnedFrame(Frame):
+    """A rotation separates body frame and principal axes: the quaternion in the rows."""
 
     row_count = constant(4)
 

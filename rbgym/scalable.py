@@ -1,16 +1,16 @@
 """The scalable body of Moller & Glocker (2012): seven degrees of freedom, or a rigid body's six.
 
-A body whose points, at rho in the reference configuration, are at r + s R rho (32): it moves, turns
-and changes its size uniformly. Its quaternion A has any length, s = |A|^2; with (nu, omega) =
-2 A* o A' (37) its equations of motion (93) are
+A point at rho in the reference configuration is at r + s R rho (32): the body moves, turns and
+scales uniformly. Its quaternion A has any length, s = |A|^2; with (nu, omega) = 2 A* o A' (37) its
+equations of motion (93) are
 
     m v' = F,                                                     r' = v,
     tr(Theta)/2 nu' = omega.Theta omega/s + S + lambda,           s' = nu,
     Theta omega' = -(nu Theta omega + omega x Theta omega)/s + M,   R^T R' = [omega/s]x.
 
 lambda = 0 for the scalable body. The rigid body is the scalable body with the perfect bilateral
-constraint s = 1, and lambda the scaling force that keeps its size; then lambda = -omega.Theta omega
-- S (96). The step is energy-consistent; `rbgym.scalable_step` derives it.
+constraint s = 1; lambda = -omega.Theta omega - S (96) is then the scaling force that keeps its
+size. The step is energy-consistent; `rbgym.scalable_step` derives it.
 """
 
 import itertools
@@ -30,12 +30,12 @@ from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rot
 from rbgym.scalable_step import Inertia, advance
 from rbgym.trajectory import checked_body
 
-_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+_UNIT = 1e-6  # how far the length of a user's quaternion may be from 1
 _SHAPES: dict[str, tuple[int, ...]] = {"force": (3,), "scaling_force": (), "moment": (3,)}
 
 
 class ScalableState(NamedTuple):
-    """What a load that is a function of time and state sees; units as in `ScalableTrajectory`."""
+    """The state that a load function gets; units as in `ScalableTrajectory`."""
 
     position: Array
     velocity: Array
@@ -51,16 +51,16 @@ Load: TypeAlias = ArrayLike | Law | None
 
 @dataclass(frozen=True)
 class ScalableTrajectory:
-    """A recorded motion of a scalable body, n + 1 instants.
+    """A recorded motion of a scalable body at n + 1 instants.
 
     time (n+1,) [s]; position (n+1, 3) [m] and velocity (n+1, 3) [m/s] of the centre of mass, world
     axes; quaternion (n+1, 4), unit, body to world; scale s (n+1,), 1 in the reference
     configuration, and scale_rate nu = s' (n+1,) [1/s]: A = sqrt(s) quaternion.
-    angular_velocity (n+1, 3) [rad/s, body] is that of the rotation, R^T Omega = omega/s (49), not
-    the paper's omega. angular_momentum s R Theta omega (n+1, 3) [kg m^2/s], about the centre of
-    mass, world axes; energy (n+1,) [J], kinetic (60), translation included.
-    multiplier (n,) [N m]: the scaling force lambda of the rigid body, which is constant over a
-    step, as its mean over the steps between two instants; zero for a body that scales.
+    angular_velocity (n+1, 3) [rad/s, body] is the rotation's, R^T Omega = omega/s (49), not the
+    paper's omega. angular_momentum s R Theta omega (n+1, 3) [kg m^2/s], about the centre of mass,
+    world axes; energy (n+1,) [J], kinetic (60), with translation.
+    multiplier (n,) [N m]: the scaling force lambda of the rigid body, constant over each step, and
+    here its mean over the steps between two instants; zero for a body that scales.
     """
 
     time: Array
@@ -75,10 +75,10 @@ class ScalableTrajectory:
     multiplier: Array = field(repr=False)
 
     def drift(self) -> dict[str, dict[str, float]]:
-        """Max and final drift of each invariant, relative where there is something to relate to.
+        """Max and final drift of each invariant, relative to its start unless that is zero.
 
-        Keys: energy, angular_momentum, velocity, quaternion_norm; each {"max", "final"}. The
-        first three are invariants of a body without loads.
+        Keys: energy, angular_momentum, velocity, quaternion_norm; each {"max", "final"}. The first
+        three are invariants only without loads.
         """
         errors = {
             "energy": invariants.relative_energy_error(self.energy),
@@ -106,7 +106,7 @@ def simulate_scalable(
     rigid: bool = False,
     record_every: int = 1,
 ) -> ScalableTrajectory:
-    """Trajectory of one scalable body over `steps` steps of `dt` seconds, of order two.
+    """Trajectory of one scalable body over `steps` steps of `dt` seconds, by a scheme of order two.
 
     body: mass and inertia about the centre of mass in the reference configuration, s = 1.
     quaternion: (4,) unit, body to world. scale: s > 0. angular_velocity: (3,) [rad/s, body], of the
@@ -114,19 +114,19 @@ def simulate_scalable(
 
     Loads, held over each step: None, a constant, an array with one row for each step, or a function
     of (t, ScalableState). force F (3,) [N], world axes; scaling_force S [N m] and moment M (3,)
-    [N m] are those of (75), sums of rho.R^T dF and rho x R^T dF over points rho of the reference
-    configuration. S has the power S s'; in world axes the torque is s R M, and h |A_m|^2 R_m M its
-    impulse in a step, A_m the mean of A at both ends: with `rigid` a little less than that of a
-    torque M in `simulate`.
+    [N m] as in (75), sums of rho.R^T dF and rho x R^T dF over points rho of the reference
+    configuration. S has the power S s'; in world axes the torque is s R M, and its impulse in a
+    step h |A_m|^2 R_m M, A_m the mean of A at both ends: with `rigid` slightly less than a torque M
+    has in `simulate`.
 
     rigid: keep s = 1 by the perfect constraint (77). record_every: steps between two recorded
     instants; the last step is always recorded.
 
-    Without loads energy and angular momentum are constant to round-off; with them the energy
+    Without loads, energy and angular momentum are constant to round-off; with loads, the energy
     changes by their discrete work F.(r_1 - r_0) + f.(A_1 - A_0), f = (A_0 + A_1) o (S, M).
 
-    Raises ValueError for bad arguments, and IntegrationError if a step cannot be solved: where dt
-    is too long, or the scale collapses to zero.
+    Raises ValueError for bad arguments, and IntegrationError if a step has no solution, because dt
+    is too long or the scale collapses to zero.
     """
     h, steps = positive("dt", dt), count("steps", steps)
     record_every, rigid = count("record_every", record_every), flag("rigid", rigid)
@@ -143,9 +143,9 @@ def simulate_scalable(
             "scale must be 1 and scale_rate 0 with rigid=True, "
             f"got scale {scale!r} and scale_rate {scale_rate!r}"
         )
-    model = _Model(checked_body(body), h, rigid)
+    model = _ScalableStepper(checked_body(body), h, rigid)
     given = {"force": force, "scaling_force": scaling_force, "moment": moment}
-    loads = {name: _checked_load(name, load, steps) for name, load in given.items()}
+    loads = {name: _check_load(name, load, steps) for name, load in given.items()}
     held = all(isinstance(load, np.ndarray) and len(load) == 1 for load in loads.values())
     row, instants = model.row(start), [*range(0, steps, record_every), steps]
     rows, multiplier = [row.copy()], []
@@ -155,16 +155,16 @@ def simulate_scalable(
             total += model.advance(row, model.load(loads, k, row), k, at_once)
         rows.append(row.copy())
         multiplier.append(total / (last - first))
-    measured = model.measured(np.array(rows))
+    measured = model.measure(np.array(rows))
     if not np.isfinite(measured["energy"]).all():
-        raise IntegrationError("the energy of the motion is beyond the largest float")
+        raise IntegrationError("the energy of the motion exceeds the largest float")
     return ScalableTrajectory(
         time=h * np.array(instants), multiplier=np.array(multiplier), **measured
     )
 
 
-def _checked_load(name: str, load: Any, steps: int) -> Array | Law:
-    """A function as it is; else rows (1, n) for all steps, or (steps, n)."""
+def _check_load(name: str, load: Any, steps: int) -> Array | Law:
+    """The load: a function, an array (1, n) for all steps, or (steps, n)."""
     if callable(load):
         return cast(Law, load)
     shape = _SHAPES[name]
@@ -172,8 +172,8 @@ def _checked_load(name: str, load: Any, steps: int) -> Array | Law:
     return rows.reshape(-1, *(shape or (1,)))
 
 
-class _Model:
-    """A body, its motion as a row of numbers, and steps of one length."""
+class _ScalableStepper:
+    """Steps a body, whose state is a row of numbers, by steps of one length."""
 
     def __init__(self, body: RigidBody, h: float, rigid: bool) -> None:
         if np.any(body.center_of_mass):
@@ -187,7 +187,7 @@ class _Model:
         self.rigid, self._kernel = rigid, Entry(advance)
 
     def load(self, loads: dict[str, Array | Law], k: int, row: Array) -> Array:
-        """F, S and M (7,) over step k, which starts at this row."""
+        """F, S and M (7,) over step k, which starts from this row."""
         found = {}
         for name, load in loads.items():
             if isinstance(load, np.ndarray):
@@ -204,8 +204,8 @@ class _Model:
         return np.concatenate([r, v, q, [s, s * self.inertia.T * nu], L + 0.0])
 
     @quietly
-    def measured(self, rows: Array) -> dict[str, Array]:
-        """What a trajectory holds, of rows (n, 15)."""
+    def measure(self, rows: Array) -> dict[str, Array]:
+        """The fields of a trajectory for rows (n, 15)."""
         r, v, q, s, sigma, L = np.split(rows, (3, 6, 10, 11, 12), axis=1)
         nu, omega = sigma / (s * self.inertia.T), rotate_inverse(q, L) / (s * self.moments)
         energy = self.inertia.mass * v**2 / 2
@@ -222,11 +222,11 @@ class _Model:
         }
 
     def state(self, row: Array) -> ScalableState:
-        now = self.measured(row[None].copy())
+        now = self.measure(row[None].copy())
         return ScalableState(*(now[name][0] for name in ScalableState._fields))
 
     def advance(self, row: Array, load: Array, first: int, steps: int) -> float:
-        """Take steps under one load, of which the first is number `first`; the sum of lambda."""
+        """Take steps under one load, starting with number `first`; returns the sum of lambda."""
         done, multiplier = self._kernel.call(row, load, self.inertia, self.h, steps, self.rigid)
         if done < steps:
             last = self.state(row)

@@ -1,29 +1,28 @@
 """The energy-consistent step of Moller & Glocker's scalable body, in four unknowns.
 
-The body's points are at r + s R rho, A = sqrt(s) q the quaternion of scale s and attitude q. With
-(nu, omega) = 2 A* o A' (37), nu = s', and T = tr(Theta)/2, its momenta are
+The body's points are at r + s R rho; A = sqrt(s) q is the quaternion of scale s and attitude q.
+With (nu, omega) = 2 A* o A' (37), nu = s', and T = tr(Theta)/2, its momenta are
 
     sigma = s T nu,   Pi = s Theta omega = R^T L,
 
-half of pi = A* o p, and it has the energy H = K/(2 s^2), K = sigma^2/T + Pi.Theta^-1 Pi (60).
-Gonzalez's discrete derivative of H in the invariants pi and |A|^2 turns the equations of motion
-into
+half of pi = A* o p, and its energy is H = K/(2 s^2), K = sigma^2/T + Pi.Theta^-1 Pi (60). With
+Gonzalez's discrete derivative of H in the invariants pi and |A|^2 the equations of motion become
 
     A_1 - A_0 = h A_mid o g,   g = 1/4 mean(s^-2) diag(T, Theta)^-1 (pi_0 + pi_1)/2,
     p_1 - p_0 = h (2 A_mid o (S + lambda + B, M) - p_mid o g*),
     B = 1/4 (K_0 + K_1)(1/(s_0 s_1^2) + 1/(s_0^2 s_1)),
 
-A_mid and p_mid the means. With (a, e) = h g/2 the first line says that
-A_1 = A_0 o (1 + a, e) o (1 - a, -e)^-1, a scaling and a rotation about e, and the second becomes
+A_mid and p_mid the means. With (a, e) = h g/2 the first line is
+A_1 = A_0 o (1 + a, e) o (1 - a, -e)^-1, a scaling and a rotation about e, and the second is
 
     sigma_1 = sigma_0 + h m (S + lambda + B),   R_+ Pi_1 = R_- Pi_0 + h m M,
     (sigma_1, Pi_1) = 2 k (T a, Theta e) - (sigma_0, Pi_0),   k = (8/h)/(s_0^-2 + s_1^-2),
     s_1 = s_0 n_+/n_- = s_0 + 4 m a,   m = |A_mid|^2 = s_0/n_-,   n_+- = (1 +- a)^2 + e.e,
 
 R_+- the rotations of (1 +- a, +-e). In world axes L_1 = L_0 + h m R_mid M; the loads add
-4 m (S a + M.e) to the energy. The perfect constraint s = 1 (77) is a = 0: its multiplier is
-lambda = -B - S, and the three equations that remain are those of `integrators.quat_em`, of the
-held torque m M.
+4 m (S a + M.e) to the energy. The perfect constraint s = 1 (77) means a = 0: its multiplier is
+lambda = -B - S, and the three remaining equations are those of `integrators.quat_em` with the held
+torque m M.
 
 Everything but L and F is in principal axes.
 """
@@ -50,11 +49,11 @@ from rbgym.quaternion import (
     to_world,
 )
 
-# Largest |a|: a step may change the scale by 2.25. Beyond, where a body collapses, only roots in
-# which it bounces from s = 0 are left.
+# Largest |a|: a step may change the scale by a factor of 2.25. Beyond it, when a body collapses,
+# the only roots left make it bounce from s = 0.
 _LARGEST_SCALING = 0.2
 _ITERATIONS = 50
-_LAST_CORRECTION = 1e-18  # squared, relative to the unknowns at either end; the next squares it
+_LAST_CORRECTION = 1e-18  # squared, relative to the unknowns; the next would be its square
 
 
 class Inertia(NamedTuple):
@@ -73,7 +72,7 @@ class Load(NamedTuple):
     M: Vector
 
 
-class Motion(NamedTuple):
+class FullState(NamedTuple):
     """Position, velocity, attitude, scale, scaling momentum, world angular momentum."""
 
     r: Vector
@@ -84,12 +83,12 @@ class Motion(NamedTuple):
     L: Vector
 
 
-class Step(NamedTuple):
-    """One step to be solved: the body, its motion and body momentum at the start, what is held over
-    the step, its length h, and whether the scale stays."""
+class ScalableStep(NamedTuple):
+    """The data of one step: the body, its state and body momentum at the start, the load, which is
+    held over the step, its length h, and whether the scale is fixed."""
 
     body: Inertia
-    now: Motion
+    now: FullState
     Pi: Vector
     load: Load
     h: float
@@ -97,7 +96,7 @@ class Step(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What follows from the unknowns (a, e)."""
+    """The unknowns (a, e) and the quantities that follow from them."""
 
     a: float
     e: Vector
@@ -109,36 +108,36 @@ class Trial(NamedTuple):
     sigma: float
     Pi: Vector
     B: float
-    weight: float  # B is this times K_0 + K_1
+    weight: float  # B = weight (K_0 + K_1)
     turned_0: Vector  # R_- Pi_0
     turned_1: Vector  # R_+ Pi_1
 
 
 @inlined
-def turned(w: float, e: Vector, n: float, v: Vector) -> Vector:
-    """v rotated by the quaternion (w, e) of squared length n."""
+def turn(w: float, e: Vector, n: float, v: Vector) -> Vector:
+    """Rotate v by the quaternion (w, e) of squared length n."""
     t = scale(2.0 / n, cross(e, v))
     return add(v, add(scale(w, t), cross(e, t)))
 
 
 @inlined
-def over(v: Vector, J: Vector) -> Vector:
+def divide(v: Vector, J: Vector) -> Vector:
     return (v[0] / J[0], v[1] / J[1], v[2] / J[2])
 
 
 @inlined
 def kinetic(body: Inertia, sigma: float, Pi: Vector) -> float:
     """K."""
-    return sigma * sigma / body.T + dot(Pi, over(Pi, body.J))
+    return sigma * sigma / body.T + dot(Pi, divide(Pi, body.J))
 
 
 @inlined
-def step_of(body: Inertia, now: Motion, load: Load, h: float, rigid: bool) -> Step:
-    return Step(body, now, to_body(now.q, now.L), load, h, rigid)
+def step_of(body: Inertia, now: FullState, load: Load, h: float, rigid: bool) -> ScalableStep:
+    return ScalableStep(body, now, to_body(now.q, now.L), load, h, rigid)
 
 
 @inlined
-def trial(step: Step, a: float, e: Vector) -> Trial:
+def trial(step: ScalableStep, a: float, e: Vector) -> Trial:
     body, s_0, ee = step.body, step.now.s, dot(e, e)
     n_plus, n_minus = (1.0 + a) * (1.0 + a) + ee, (1.0 - a) * (1.0 - a) + ee
     m = s_0 / n_minus
@@ -148,22 +147,22 @@ def trial(step: Step, a: float, e: Vector) -> Trial:
     Pi = sub(scale(2.0 * k, times(body.J, e)), step.Pi)
     weight = 0.25 * (s_0 + s) / (s_0 * s_0 * s * s)
     B = weight * (kinetic(body, step.now.sigma, step.Pi) + kinetic(body, sigma, Pi))
-    turned_0 = turned(1.0 - a, scale(-1.0, e), n_minus, step.Pi)
-    turned_1 = turned(1.0 + a, e, n_plus, Pi)
+    turned_0 = turn(1.0 - a, scale(-1.0, e), n_minus, step.Pi)
+    turned_1 = turn(1.0 + a, e, n_plus, Pi)
     return Trial(a, e, n_plus, n_minus, s, m, k, sigma, Pi, B, weight, turned_0, turned_1)
 
 
 @inlined
-def equation(step: Step, x: Trial) -> tuple[float, Vector]:
-    """What the two equations of motion lack, lambda = 0."""
+def equation(step: ScalableStep, x: Trial) -> tuple[float, Vector]:
+    """Residuals of the two equations of motion with lambda = 0."""
     hm = step.h * x.m
     rest = sub(sub(x.turned_1, x.turned_0), scale(hm, step.load.M))
     return x.sigma - step.now.sigma - hm * (step.load.S + x.B), rest
 
 
 @inlined
-def change(step: Step, x: Trial, da: float, de: Vector) -> tuple[float, Vector]:
-    """Change of the equation with the unknowns."""
+def change(step: ScalableStep, x: Trial, da: float, de: Vector) -> tuple[float, Vector]:
+    """Change of the residuals when the unknowns change by (da, de)."""
     body, load, h, s_0, ede = step.body, step.load, step.h, step.now.s, dot(x.e, de)
     grown_plus = 2.0 * ((1.0 + x.a) * da + ede) / x.n_plus
     grown_minus = 2.0 * (ede - (1.0 - x.a) * da) / x.n_minus
@@ -174,16 +173,16 @@ def change(step: Step, x: Trial, da: float, de: Vector) -> tuple[float, Vector]:
     twist = sub(cross(x.e, de), scale(da, x.e))
     turn_1 = scale(2.0 / x.n_plus, add(twist, scale(1.0 + x.a, de)))
     turn_0 = scale(2.0 / x.n_minus, sub(twist, scale(1.0 - x.a, de)))
-    rest = add(turned(1.0 + x.a, x.e, x.n_plus, dPi), cross(turn_1, x.turned_1))
+    rest = add(turn(1.0 + x.a, x.e, x.n_plus, dPi), cross(turn_1, x.turned_1))
     rest = add(sub(rest, cross(turn_0, x.turned_0)), scale(h * x.m * grown_minus, load.M))
-    dK = 2.0 * (x.sigma * dsigma / body.T + dot(x.Pi, over(dPi, body.J)))
+    dK = 2.0 * (x.sigma * dsigma / body.T + dot(x.Pi, divide(dPi, body.J)))
     dB = x.weight * dK - x.B * growth * (2.0 * s_0 + x.s) / (s_0 + x.s)
     return dsigma + h * x.m * (grown_minus * (load.S + x.B) - dB), rest
 
 
 @inlined
-def correction(step: Step, x: Trial) -> tuple[float, Vector]:
-    """Newton's correction of (a, e): the three rotations are eliminated; rigid, a stays."""
+def correction(step: ScalableStep, x: Trial) -> tuple[float, Vector]:
+    """Newton's correction of (a, e), by eliminating e; a rigid body keeps a."""
     F, G = equation(step, x)
     F_a, G_a = change(step, x, 1.0, (0.0, 0.0, 0.0))
     F_1, G_1 = change(step, x, 0.0, (1.0, 0.0, 0.0))
@@ -196,16 +195,17 @@ def correction(step: Step, x: Trial) -> tuple[float, Vector]:
 
 
 @inlined
-def guess(step: Step) -> tuple[bool, float, Trial]:
-    """Whether the scale changes by little, the squared size of the first (a, e), and the trial."""
+def guess(step: ScalableStep) -> tuple[bool, float, Trial]:
+    """Whether the scale changes little enough, the squared length of the first guess of (a, e), and
+    its trial."""
     pace = 0.25 * step.h / (step.now.s * step.now.s)
-    a, e = pace * step.now.sigma / step.body.T, scale(pace, over(step.Pi, step.body.J))
+    a, e = pace * step.now.sigma / step.body.T, scale(pace, divide(step.Pi, step.body.J))
     return abs(a) <= _LARGEST_SCALING, a * a + dot(e, e), trial(step, a, e)
 
 
 @inlined
-def improved(step: Step, x: Trial, size: float) -> tuple[bool, Trial]:
-    """A trial after Newton's correction, and whether that was the last one that is needed."""
+def improve(step: ScalableStep, x: Trial, size: float) -> tuple[bool, Trial]:
+    """Whether one Newton correction suffices, and the trial after it."""
     da, de = correction(step, x)
     a, e = x.a - da, sub(x.e, de)
     last = da * da + dot(de, de) <= _LAST_CORRECTION * (size + a * a + dot(e, e))
@@ -213,51 +213,52 @@ def improved(step: Step, x: Trial, size: float) -> tuple[bool, Trial]:
 
 
 @inlined
-def near(x: Trial) -> bool:
-    """Whether it can be the root that goes to zero with h."""
+def is_near(x: Trial) -> bool:
+    """Whether x can be the root that goes to zero with h."""
     return (abs(x.a) <= _LARGEST_SCALING) & (x.a * x.a + dot(x.e, x.e) < 1.0)
 
 
 @inlined
-def solved(step: Step) -> tuple[bool, Trial]:
-    """The root (a, e) that goes to zero with h, and whether there is one."""
+def find_root(step: ScalableStep) -> tuple[bool, Trial]:
+    """Whether there is a root (a, e) that goes to zero with h, and the root."""
     good, size, x = guess(step)
     for _ in range(_ITERATIONS):
-        last, x = improved(step, x, size)
+        last, x = improve(step, x, size)
         if last:
-            return good & near(x), x
+            return good & is_near(x), x
     return False, x
 
 
 @inlined
-def quickly_solved(step: Step) -> tuple[bool, Trial]:
-    """`solved` by four corrections, where that is enough: the same work for every lane."""
+def fast_root(step: ScalableStep) -> tuple[bool, Trial]:
+    """As `find_root`, with exactly four corrections, the same work for every lane; False if they
+    are too few."""
     good, size, x = guess(step)
-    _, x = improved(step, x, size)
-    _, x = improved(step, x, size)
-    _, x = improved(step, x, size)
-    last, x = improved(step, x, size)
-    return good & near(x) & last, x
+    _, x = improve(step, x, size)
+    _, x = improve(step, x, size)
+    _, x = improve(step, x, size)
+    last, x = improve(step, x, size)
+    return good & is_near(x) & last, x
 
 
 @inlined
-def end_of_step(step: Step, x: Trial) -> tuple[float, Motion]:
-    """The multiplier lambda, and the motion at the end of a step of which x is the root."""
+def end_of_step(step: ScalableStep, x: Trial) -> tuple[float, FullState]:
+    """The multiplier lambda, and the state at the end of the step; x: the root."""
     now, load, h = step.now, step.load, step.h
     multiplier = -x.B - load.S if step.rigid else 0.0
     sigma = now.sigma + h * x.m * (load.S + x.B + multiplier)
-    impulse = scale(h * x.m, turned(1.0 - x.a, x.e, x.n_minus, load.M))
+    impulse = scale(h * x.m, turn(1.0 - x.a, x.e, x.n_minus, load.M))
     L = add(now.L, to_world(now.q, impulse))
     b = (1.0 - x.a * x.a - dot(x.e, x.e), 2.0 * x.e[0], 2.0 * x.e[1], 2.0 * x.e[2])
     q = polished(qmul(now.q, qscale(1.0 / math.sqrt(x.n_plus * x.n_minus), b)))
     v = add(now.v, scale(h / step.body.mass, load.F))
     r = add(now.r, scale(0.5 * h, add(now.v, v)))
-    return multiplier, Motion(r, v, q, x.s, sigma, L)
+    return multiplier, FullState(r, v, q, x.s, sigma, L)
 
 
 @inlined
-def of_row(row: Array) -> Motion:
-    return Motion(
+def read_row(row: Array) -> FullState:
+    return FullState(
         (row[0], row[1], row[2]),
         (row[3], row[4], row[5]),
         (row[6], row[7], row[8], row[9]),
@@ -268,7 +269,7 @@ def of_row(row: Array) -> Motion:
 
 
 @inlined
-def put_row(row: Array, x: Motion) -> None:
+def write_row(row: Array, x: FullState) -> None:
     row[0], row[1], row[2] = x.r
     row[3], row[4], row[5] = x.v
     row[6], row[7], row[8], row[9] = x.q
@@ -280,18 +281,18 @@ def put_row(row: Array, x: Motion) -> None:
 def advance(
     row: Array, load: Array, body: Inertia, h: float, steps: int, rigid: bool
 ) -> tuple[int, float]:
-    """Take steps from the row on, a `Motion`, under a load (7,) of F, S and M that is held.
+    """Take steps under a constant load (7,), F, S and M; `row`, a `FullState`, moves to their end.
 
-    Returns how many could be solved, and the sum of their lambda; the row is where they lead.
+    Returns the number of solved steps, and the sum of their lambda.
     """
-    now, multipliers = of_row(row), 0.0
+    now, multipliers = read_row(row), 0.0
     for done in range(steps):
         held = Load((load[0], load[1], load[2]), load[3], (load[4], load[5], load[6]))
         step = step_of(body, now, held, h, rigid)
-        good, x = solved(step)
+        good, x = find_root(step)
         if not good:
             return done, multipliers
         multiplier, now = end_of_step(step, x)
-        put_row(row, now)
+        write_row(row, now)
         multipliers += multiplier
     return steps, multipliers

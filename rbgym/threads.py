@@ -1,4 +1,4 @@
-"""How many threads step a batch. The result does not depend on it: bodies are independent."""
+"""Threads that step a batch. Their number does not change the result: bodies are independent."""
 
 import itertools
 import os
@@ -13,15 +13,15 @@ from rbgym.arguments import count
 T = TypeVar("T")
 
 _MOST = 1024
-# Blocks that are worth handing to a thread: some fifty microseconds.
+# A thread pays from this many blocks on, some fifty microseconds of work.
 FEWEST_BLOCKS = 64
 _threads = 1
 _pool: ThreadPoolExecutor | None = None
-_choosing = Lock()  # guards the two above
+_lock = Lock()  # guards the two above
 
 
 def set_num_threads(threads: int) -> None:
-    """Use this many threads for large batches, from now on and for every batch of the process.
+    """Use this many threads for large batches, from now on, in the whole process.
 
     Raises ValueError unless 1 <= threads <= 1024.
     """
@@ -29,14 +29,14 @@ def set_num_threads(threads: int) -> None:
     wanted = count("threads", threads)
     if wanted > _MOST:
         raise ValueError(f"threads must be an integer from 1 to {_MOST}, got {threads!r}")
-    with _choosing:
+    with _lock:
         old, _threads, _pool = _pool, wanted, None
     if old is not None:
-        old.shutdown(wait=False)  # what is under way goes on to its end
+        old.shutdown(wait=False)  # running work continues to its end
 
 
 def get_num_threads() -> int:
-    """Number of threads that step a large batch; 1 unless set otherwise."""
+    """Number of threads that step a large batch; 1 by default."""
     return _threads
 
 
@@ -47,9 +47,12 @@ def over_ranges(
     largest: int | None = None,
     fewest: int = FEWEST_BLOCKS,
 ) -> list[T]:
-    """What work(first, last) returns of each range, in order; the ranges cover all blocks. largest:
-    blocks of a range; by default there is one range for each thread. fewest: blocks that are worth
-    a thread. When it returns or raises, no range is under way any more."""
+    """The results of work(first, last) for ranges that cover all blocks, in order.
+
+    largest: blocks in a range; by default each thread gets one range. fewest: blocks from which on
+    a thread pays. The calling thread takes the first range, then, from the last range backwards,
+    those that no other thread has started. When it returns or raises, no work is running any more.
+    """
     if _threads == 1 and largest is None:
         return [work(0, blocks)]
     number = -(-blocks // largest) if largest else min(_threads, blocks // fewest)
@@ -57,39 +60,39 @@ def over_ranges(
     ranges = list(itertools.pairwise(ends))
     if _threads == 1 or number < 2:
         return [work(*one) for one in ranges]
-    under_way: list[Future[T]] = []
+    futures: list[Future[T]] = []
     try:
-        with suppress(RuntimeError):  # Python is ending, and starts no thread any more
+        with suppress(RuntimeError):  # Python is shutting down and starts no more threads
             for one in ranges[1:]:
-                under_way.append(_submit(work, *one))
+                futures.append(_submit(work, *one))
         found = {0: work(*ranges[0])}
         for k in range(number - 1, 0, -1):
-            if k > len(under_way) or under_way[k - 1].cancel():
+            if k > len(futures) or futures[k - 1].cancel():
                 found[k] = work(*ranges[k])
     finally:
-        for future in under_way:
+        for future in futures:
             future.cancel()
         try:
-            wait(under_way)
-        except KeyboardInterrupt:  # is raised once they have ended; a second one is not held up
-            wait(under_way)
+            wait(futures)
+        except KeyboardInterrupt:  # waits for the threads, then raises; a second one raises at once
+            wait(futures)
             raise
-    return [found[k] if k in found else under_way[k - 1].result() for k in range(number)]
+    return [found[k] if k in found else futures[k - 1].result() for k in range(number)]
 
 
 def _submit(work: Callable[[int, int], T], first: int, last: int) -> "Future[T]":
     global _pool
-    with _choosing:  # so that nobody shuts the pool down in between
+    with _lock:  # no other thread may shut the pool down in between
         if _pool is None:
             _pool = ThreadPoolExecutor(_threads - 1 or 1, "rbgym")
         return _pool.submit(work, first, last)
 
 
 def _forget_pool() -> None:
-    # A forked child inherits the pool without its threads, and perhaps a lock that is held.
-    global _pool, _choosing
-    _pool, _choosing = None, Lock()
+    # A forked child inherits the pool without its threads, and perhaps a locked lock.
+    global _pool, _lock
+    _pool, _lock = None, Lock()
 
 
-if hasattr(os, "register_at_fork"):  # not where processes cannot fork
+if hasattr(os, "register_at_fork"):  # absent where processes cannot fork
     os.register_at_fork(after_in_child=_forget_pool)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rbgym.body import Part, RigidBody, compound
+from rbgym.body import PlacedBody, RigidBody, compound
 from rbgym.inertia import full_tensor
 from refusals import refused
 
@@ -190,7 +190,7 @@ def test_turned_parts_add_up_as_in_mandre_section_3(vector, position):
     expected = hub.inertia + turn @ arm.inertia @ turn.T
     expected = expected + 0.75 * (p @ p * np.eye(3) - np.outer(p, p))
     for given_as in (quaternion, -quaternion, turn):
-        whole = compound([Part(hub), Part(arm, position, given_as)])
+        whole = compound([PlacedBody(hub), PlacedBody(arm, position, given_as)])
         assert_allclose(whole.inertia, expected, rtol=1e-13, atol=1e-13)
     pivoted = compound([(hub,), (arm, position, turn)], about=(0.0, 0.0, 0.0))
     assert_allclose(pivoted.center_of_mass, p / 4, atol=1e-15)
@@ -260,9 +260,9 @@ NO_MASSES = [0.0, -1.0, np.nan, np.inf, "1", None, [1.0]]
     (lambda: RigidBody.sphere(1.0, 1.0).about((0, 0, np.nan)), "^point must "),
     (lambda: compound([]), "^parts must "),
     (lambda: compound([(RigidBody([1, 1, 1]), (0, 0))]), "^position must "),
-    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=(1, 1, 0, 0))]), "^rotation must "),
-    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=-np.eye(3))]), "^rotation must "),
-    (lambda: compound([Part(RigidBody([1, 1, 1]), rotation=2 * np.eye(3))]), "^rotation must "),
+    (lambda: compound([(RigidBody([1, 1, 1]), (0, 0, 0), (1, 1, 0, 0))]), "^rotation must "),
+    (lambda: compound([(RigidBody([1, 1, 1]), (0, 0, 0), -np.eye(3))]), "^rotation must "),
+    (lambda: compound([(RigidBody([1, 1, 1]), (0, 0, 0), 2 * np.eye(3))]), "^rotation must "),
 )
 def test_a_bad_argument_is_refused_by_name(make):
     make()
@@ -313,7 +313,7 @@ def test_a_body_does_not_share_memory_with_its_argument():
     ],
 )
 def test_where_rounding_breaks_the_triangle_inequality_the_nearest_body_is_offered(given):
-    with pytest.raises(ValueError, match="nearest that does is") as error:
+    with pytest.raises(ValueError, match="nearest valid inertia is") as error:
         RigidBody(given)
     offered = ast.literal_eval(str(error.value).rpartition("is ")[2])
     unit = 10.0 ** np.floor(np.log10(np.max(given)) - 1)  # of the second digit

@@ -161,13 +161,13 @@ def test_links_behind_joints_that_move_and_on_the_world_are_bodies_of_their_own(
         ("<mass", "<weight", "value of the inertial of link 'hub' must be 1 finite .* got None"),
         ('iyz="0"', "", "iyz of the inertial of link 'hub'"),
         ("0 0 1.57", "0 1.57", "rpy of the origin must be 3 finite"),
-        ('ixx="0.6"', 'ixx="6"', "inertials of bodies, got .* link 'hub': inertia must satisfy"),
+        ('ixx="0.6"', 'ixx="6"', "valid inertials, got .* link 'hub': inertia must satisfy"),
         ('name="hub"', "", "a link has no 'name'"),
-        ("</robot>", '<link name="hub"/></robot>', "link 'hub' is there, .* 2 times"),
+        ("</robot>", '<link name="hub"/></robot>', "link 'hub' is defined, .* 2 times"),
         (
             "</robot>",
             '<joint type="fixed"><parent link="hub"/><child link="hub"/></joint></robot>',
-            "in a circle",
+            "form a loop",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_newton_has_the_derivative_of_its_equation(load):
     """By complex steps through the kernels, which run uncompiled."""
     body = scalable_step.Inertia(MASS, sum(MOMENTS) / 2, tuple(MOMENTS))
     here, upright, L = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.9, -0.8, 1.1)
-    start = scalable_step.Motion(here, here, upright, 1.3, -0.4, L)
+    start = scalable_step.FullState(here, here, upright, 1.3, -0.4, L)
     loads = scalable_step.Load(here, load, (load, -load, 2 * load))
     step, x = (
         scalable_step.step_of(body, start, loads, 0.3, False),

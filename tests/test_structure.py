@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -203,6 +204,16 @@ def test_each_part_builds_only_on_those_before_it(may):
 )
 def test_no_folder_holds_more_than_fifteen_modules(folder):
     assert len(list(folder.glob("*.py"))) <= 15
+
+
+def test_no_two_classes_share_a_name():
+    classes = Counter(
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
 
 
 def test_every_function_has_a_name():

@@ -145,11 +145,11 @@ def found():
 
 rbgym.set_num_threads(3)
 assert found() == [0, 3, 6, 9]
-threads._choosing.acquire()  # as another thread may hold it while the process forks
+threads._lock.acquire()  # as another thread may hold it while the process forks
 child = os.fork()
 if child == 0:
     os._exit(found() != [0, 3, 6, 9])
-threads._choosing.release()
+threads._lock.release()
 assert found() == [0, 3, 6, 9]
 print(os.waitpid(child, 0)[1])
 """

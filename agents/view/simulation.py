@@ -18,7 +18,7 @@ from rbgym.agents.cases import PRETRAINED, task_of
 from rbgym.agents.judge.episodes import contenders
 from rbgym.agents.policies import trained
 from rbgym.arguments import finite, positive
-from rbgym.body import Part, RigidBody, compound
+from rbgym.body import PlacedBody, RigidBody, compound
 from rbgym.engine.batch import Batch
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, NoPotential, Potential
@@ -228,7 +228,7 @@ def _handle(size: Triple) -> RigidBody:
     """A T: a stem along x on the middle of a bar along y."""
     stem = RigidBody.box(_MASS / 3, (size[0], size[2], size[2]))
     bar = RigidBody.box(2 * _MASS / 3, (size[2], size[1], size[2]))
-    return compound([Part(bar), Part(stem, (size[0] / 2, 0.0, 0.0))])
+    return compound([PlacedBody(bar), PlacedBody(stem, (size[0] / 2, 0.0, 0.0))])
 
 
 BODIES: dict[str, Callable[[Triple], RigidBody]] = {

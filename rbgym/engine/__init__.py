@@ -1,1 +1,1 @@
-"""The engine: many bodies stepped together by compiled loops over lanes."""
+"""The engine: compiled loops over lanes step many bodies together."""

@@ -1,8 +1,8 @@
-"""What the engine asks of an actuator: how the commands of a body become torque.
+"""The interface of an actuator to the engine: how the commands of a body become torque.
 
-`Direct` is all that the engine has of its own; the others are in `rbgym.envs.actuators`. Commands
-are numbers in [-1, 1], one for each channel, held for a control period; a step of the integrator is
-a part of it. The rows of an actuator begin at `physics.actuator_row()`, with the commands.
+The engine itself has only `Direct`; the others are in `rbgym.envs.actuators`. Commands are numbers
+in [-1, 1], one for each channel, held for a control period of one or more steps of the integrator.
+The rows of an actuator begin at `physics.actuator_row()`, with the commands.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
 
 
 class Layout(NamedTuple):
-    """Where rows of an actuator begin, see `Actuator`."""
+    """First rows of the parts of an actuator, see `Actuator`."""
 
     command: int
     disturbance: int
@@ -23,23 +23,23 @@ class Layout(NamedTuple):
 
 
 class Actuator(Record):
-    """Commands of one control period become torque.
+    """Turns the commands of one control period into torque.
 
-    Rows, from `physics.actuator_row()` on: the commands, clipped, one a channel; the disturbance, a
-    torque beside the commanded one in body axes [N m], where the actuator says that there is one;
-    then its own.
+    Rows, from `physics.actuator_row()` on: the clipped commands, one a channel; if `is_disturbed`,
+    the disturbance, a torque added to the commanded one, body axes [N m]; then the actuator's own
+    rows, its state first.
     """
 
     @required
     def channels(self):
-        """Number of commands, at most eight; known while compiling."""
+        """Number of commands, at most eight; a compile-time constant."""
 
     @required
     def is_disturbed(self):
-        """Whether a torque acts beside the commanded one; known while compiling."""
+        """Whether a disturbance adds to the commanded torque; a compile-time constant."""
 
     is_steady = constant(False, "Whether the torque is the same in all steps of a period.")
-    turns_rotors = constant(False, "Whether rotor momentum changes, at `rotor_rate_row`.")
+    turns_rotors = constant(False, "Whether it changes rotor momentum, at `rotor_rate_row`.")
     has_limits = constant(
         False,
         "Whether its own rows begin with the torque of a full command about each body axis [N m].",
@@ -47,48 +47,48 @@ class Actuator(Record):
 
     @required
     def hold(self, physics, buffer, i):
-        """Take the commands in the rows as those of a new period."""
+        """Start a new period with the commands in the rows."""
 
     def drive(self, physics, buffer, i, start, h, dt):
-        """Set what acts in the step of h seconds from `start` seconds into a period of dt on."""
+        """Set the torque for the step of h seconds that begins `start` seconds into a period dt."""
 
     def settle(self, physics, buffer, i, h, dt):
-        """Book the step of h seconds that was taken, in a period of dt."""
+        """Update the actuator's state after a step of h seconds in a period of dt."""
 
     def more_energy(self, physics, buffer, i):
-        """Energy [J] of the system beside that of the body's rotation and of its potential."""
+        """Energy [J] in addition to the body's rotational energy and its potential."""
         return 0.0
 
     def rebuild(self, physics, buffer, i):
-        """Give the lane the inertia that its body has at the beginning of an episode. An actuator
-        which changes that, here or later, defines this: by it others know."""
+        """Give the lane the inertia that its body has when an episode begins. Every actuator that
+        changes the inertia, here or later, defines this method: its presence tells the others."""
 
     def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
-        """Begin an episode: nothing is under way. placed: the state rows were set and stay. given:
-        so do those of its parameters that are not NaN. mass: factor of the body's mass. u, v, w:
+        """Reset for a new episode. placed: whether the state rows are already set, and stay. given:
+        parameters; those that are not NaN stay. mass: factor of the body's mass. u, v, w:
         four, eight and four uniform numbers."""
 
     def strike(self, physics, buffer, i, seed, episode):
-        """Draw what fails in the episode that begins, and when."""
+        """Draw what fails in the new episode, and when."""
 
     def present(self, physics, buffer, i):
-        """Write the rows that are shown, unless they are always there."""
+        """Write the rows that observations show, unless they are always up to date."""
 
     shown_rows = constant(0, "Number of rows that observations show.")
 
     @known
     def shown_row(self, physics):
-        """The first of them."""
+        """First row that observations show."""
         return self.own_row(physics)
 
     def state_row(self, physics):
-        """The first of the rows of what moves beside the attitude: they stand first of its own."""
+        """First row of the actuator's state, the first of its own rows."""
         return self.own_row(physics)
 
-    # Where its rows are, counted from the first of the lane.
+    # Its rows, counted from the first row of the lane.
     @known
     def layout(self, physics):
-        """Where the rows that every actuator has begin, and its own behind them."""
+        """First rows of the parts that every actuator has, and of its own."""
         command = physics.actuator_row()
         disturbance = command + self.channels()
         rotor_rate = disturbance + (3 if self.is_disturbed() else 0)
@@ -101,30 +101,30 @@ class Actuator(Record):
     rotor_rate_row = place(
         "layout",
         "rotor_rate",
-        "3 rows, if it turns rotors: the torque on them, principal axes [N m].",
+        "3 rows if `turns_rotors`: the torque on the rotors, principal axes [N m].",
     )
     own_row = place("layout", "own")
 
     def rows_needed(self, physics):
-        """Number of all its rows; one that has rows of its own defines this."""
+        """Total number of rows; an actuator with rows of its own defines this."""
         return self.own_row(physics) - physics.actuator_row()
 
 
 class Undisturbed(Record):
-    """No torque acts beside the commanded one."""
+    """The commanded torque is the only one."""
 
     exists = constant(False)
 
 
 class Disturbed(Record):
-    """A torque acts beside the commanded one, set in the disturbance rows."""
+    """The torque in the disturbance rows adds to the commanded one."""
 
     exists = constant(True)
 
 
 class Direct(Actuator):
-    """A torque about each body axis, at once: its own rows, torque of a full command [N m], times
-    the command. Behind them comes this torque [N m], where it is not what `TORQUE` holds."""
+    """Applies a torque about each body axis at once: the command times the torque of a full command
+    [N m], its own first rows. The next rows are this torque [N m], unless `TORQUE` holds it."""
 
     disturbance: Any = Undisturbed()
     channels = constant(3)
@@ -141,8 +141,8 @@ class Direct(Actuator):
         return TORQUE if alone else self.own_row(physics) + 3
 
     def rows_needed(self, physics):
-        behind = 3 if self.applied_row(physics) == TORQUE else 6
-        return self.own_row(physics) + behind - physics.actuator_row()
+        own = 3 if self.applied_row(physics) == TORQUE else 6
+        return self.own_row(physics) + own - physics.actuator_row()
 
     def hold(self, physics, buffer, i):
         full = vector(buffer, i, self.own_row(physics))
@@ -157,7 +157,7 @@ class Direct(Actuator):
 
 @inlined
 def act(physics, buffer, i, torque):
-    """Hold this torque, body axes [N m], and the disturbance beside it."""
+    """Hold this torque, body axes [N m], plus the disturbance."""
     actuator = physics.actuator
     if actuator.is_disturbed():
         torque = add(torque, vector(buffer, i, actuator.disturbance_row(physics)))

@@ -1,4 +1,4 @@
-"""A control period of a batch: the quick passes for all lanes, the thorough code for those left."""
+"""A control period of a batch: quick passes for all lanes, thorough code for the unsolved ones."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from rbgym.rows import FAILED, LANES, SOLVED, WAITING
 class Advance:
     """Advances bodies of one kind of physics, always with arguments of the same types.
 
-    Few steps need the thorough code: it is compiled when the first one does.
+    Few steps need the thorough code: it is compiled for the first step that does.
     """
 
     __slots__ = ("quick", "thorough")
@@ -49,24 +49,24 @@ class Advance:
         first: int,
         last: int,
     ) -> NDArray[np.intp]:
-        """Finish the period of the lanes that were set aside, those of one stage together; returns
-        their blocks."""
-        view, kept = (x.reshape(-1, rows, LANES) for x in (buffer, aside))
+        """Finish the period of the lanes set aside, all of one stage together; returns their
+        blocks."""
+        view, saved = (x.reshape(-1, rows, LANES) for x in (buffer, aside))
         block, lane = np.nonzero(view[first:last, FAILED] == WAITING)
         block += first
         blocks = np.unique(block)
         while len(block):
-            stages = -1.0 - kept[block, SOLVED, lane]
+            stages = -1.0 - saved[block, SOLVED, lane]
             stage = int(stages.min())
             some = stages == stage
             where = block[some], slice(None), lane[some]
-            own = lay_out(kept[where])
+            own = lay_out(saved[where])
             self.thorough.call(physics, own, rows, stepping, stage)
-            again = np.empty(len(own))
-            several = len(own) // (rows * LANES)
-            self.quick.call(physics, own, rows, commands, stepping, again, stage, 0, several)
+            own_aside = np.empty(len(own))
+            count = len(own) // (rows * LANES)
+            self.quick.call(physics, own, rows, commands, stepping, own_aside, stage, 0, count)
             view[where] = by_lane(own, rows)[: some.sum()]
-            kept[where] = by_lane(again, rows)[: some.sum()]
+            saved[where] = by_lane(own_aside, rows)[: some.sum()]
             waits = view[block, FAILED, lane] == WAITING
             block, lane = block[waits], lane[waits]
         return blocks
@@ -76,7 +76,7 @@ class Advance:
 
 
 def lay_out(rows: Array) -> Array:
-    """Rows of lanes (n, r) as a buffer of whole blocks, whose last lanes repeat the last one."""
+    """Rows of lanes (n, r) as a buffer of whole blocks; copies of the last lane fill the last."""
     n, width = rows.shape
     padded = rows[np.minimum(np.arange(-(-n // LANES) * LANES), n - 1)]
     return np.ascontiguousarray(padded.reshape(-1, LANES, width).transpose(0, 2, 1)).reshape(-1)

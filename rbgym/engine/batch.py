@@ -1,4 +1,4 @@
-"""The batch: many bodies stepped together by one scheme in one kind of potential."""
+"""The batch: one scheme steps many bodies together, in one kind of potential."""
 
 import math
 import warnings
@@ -17,7 +17,7 @@ from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.advance import Advance
-from rbgym.integrators.composition import in_use
+from rbgym.integrators.composition import choose_scheme
 from rbgym.integrators.interface import SPIN, TOP, AnyScheme
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
-_SPIN = 4.0  # by how much of the other rates the spin of a slender body may be wrong
-_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+_SPIN = 4.0  # tolerated error of a slender body's spin, relative to its other rates
+_UNIT = 1e-6  # how far the length of a user's quaternion may be from 1
 
 
 class IntegrationError(RuntimeError):
-    """A step's equation could not be solved; the state is the last good one."""
+    """A step's equation has no solution; the state is the last good one."""
 
 
 class Batch:
-    """Bodies that are stepped together.
+    """Steps bodies together.
 
-    bodies: one RigidBody for all, or one for each. integrator: a name, or a record of
-    `rbgym.integrators.get`. potential: None, one for all, or one of the
-    same class for each. projection: undo the round-off drift of the energy at each step, for
-    schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
-    task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
-    varies, turns: whether a body's principal moments, and its axes, may change by and by. Where
-    moments do not, and the first two are equal, of all bodies, a scheme may have formulas for that.
+    bodies: one RigidBody for all, or one for each. integrator: a name, or an `Integrator` from
+    `rbgym.integrators.get`. potential: None, one for all, or one of the same class for each.
+    projection: remove the round-off drift of the energy at each step, for schemes that conserve
+    energy. actuator: turns commands into torque, see `rbgym.engine.actuation`. task_rows: gives the
+    number of extra rows that a task needs with this `Physics`. varies, turns: whether a body's
+    principal moments, and its axes, may change later. If the moments stay, and the first two are
+    equal for every body, the scheme may use shorter formulas.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class Batch:
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
-        each, fields = _bodies(bodies, size), _fields(potential, size)
+        each, fields = _bodies(bodies, size), _potentials(potential, size)
         if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
             raise ValueError(
                 f"bodies and potential must be one for all or {size} of one kind, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
         self.bodies, self.potential = each, fields[0]
-        kinds, which = _different(each, fields)
-        # Of each body, the quaternion from principal axes to the body frame.
+        kinds, which = _unique_pairs(each, fields)
+        # For each body, the quaternion from principal axes to the body frame.
         self._turns = np.array([body.principal_quaternion for body, _ in kinds])[which]
         turned = turns or bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
-        frame = layout.Turned() if turned else layout.Principal()
-        # What the kernels are compiled for: those that step, and those that look at the state.
+        frame = layout.TurnedFrame() if turned else layout.PrincipalFrame()
+        # Kernels that step are compiled for `physics`, those that read the state for `observed`.
         symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
         fields = [field for _, field in kinds]
-        plain, _ = in_use(self.integrator, fields[0], rotors=False)
-        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric)
+        plain, _ = choose_scheme(self.integrator, fields[0], rotors=False)
+        scheme, _ = choose_scheme(self.integrator, fields[0], rotors=False, symmetric=symmetric)
         self._of_symmetric = symmetric and type(scheme) is not type(plain)
         self.physics = Physics(scheme, fields[0], frame, actuator, layout.NoRotors())
         self.observed = self.physics
@@ -95,7 +95,7 @@ class Batch:
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
         self._advance = Advance()
-        # Kernels of derivatives, by kind, once they are asked for.
+        # Kernels of derivatives, by kind, made on first use.
         self.differentiate: dict[Any, Entry] = {}
         self._fill(kinds, which)
 
@@ -103,7 +103,7 @@ class Batch:
         table = [[*body.moments, *(1 / body.moments), *field.rows_for(body)]
                  for body, field in kinds]  # fmt: skip
         lanes = np.arange(self.blocks * LANES)
-        filled = np.minimum(lanes, self.size - 1)  # beyond the last body, a copy of it at rest
+        filled = np.minimum(lanes, self.size - 1)  # spare lanes: the last body, at rest
         values, turns = np.array(table)[which[filled]], self._turns[filled]
         self.put_rows(layout.J, values[:, :6], lanes)
         self.put_rows(self.physics.potential_row(), values[:, 6:], lanes)
@@ -112,13 +112,13 @@ class Batch:
         if len(kinds) > 1:
             self._start(lanes)
             return
-        # All are alike: the first one starts in Python, where nothing has to be compiled.
+        # All bodies are equal: start the first one in Python, which compiles nothing, and copy it.
         with np.errstate(all="ignore"):
             kernels.start_lane(self.physics, self.buffer, 0)
         self._view[:] = self._view[0, :, 0, np.newaxis]
 
     def straighten(self, lanes: NDArray[np.intp]) -> None:
-        """Let the principal axes of these lanes lie as the bodies were made."""
+        """Reset the principal axes of these lanes to those of their bodies."""
         row, frame = self.physics.frame_row(), self.physics.frame
         self.put_rows(row, self._turns[lanes, : frame.row_count()], lanes)
 
@@ -126,24 +126,24 @@ class Batch:
         if not self._has_rotors:
             self._has_rotors, rotors = True, layout.Rotors()
             self.observed = self.observed._replace(rotors=rotors)
-            self._be(self.of_any_inertia()._replace(rotors=rotors))
+            self._use(self.of_any_inertia()._replace(rotors=rotors))
 
-    def _be(self, physics: Physics) -> None:
+    def _use(self, physics: Physics) -> None:
         self.physics, self._of_symmetric = physics, False
         self._advance, self.differentiate = Advance(), {}
 
     def of_any_inertia(self) -> Physics:
-        """What the kernels are compiled for, where they are not to be for these moments alone."""
-        scheme, _ = in_use(self.integrator, self.physics.potential, self._has_rotors)
+        """The `Physics` with the scheme for any inertia, not only for equal moments."""
+        scheme, _ = choose_scheme(self.integrator, self.physics.potential, self._has_rotors)
         return self.physics._replace(scheme=scheme)
 
     def follow(self, moments: Array) -> bool:
-        """Step by the formulas for any inertia from now on, if principal moments (n, 3) that bodies
-        are given ask for that; whether this changes `physics`."""
-        # As bytes: of one body they are compared in a tenth of the time.
+        """Switch to the formulas for any inertia if new principal moments (n, 3) need them; returns
+        whether this changes `physics`."""
+        # Comparing bytes takes a tenth of the time, for one body.
         if not self._of_symmetric or moments[:, 0].tobytes() == moments[:, 1].tobytes():
             return False
-        self._be(self.of_any_inertia())
+        self._use(self.of_any_inertia())
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,13 +151,13 @@ class Batch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # A copy and what came with a pickle need not begin a cache line, nor be there for writing.
+        # A copied or unpickled array may not begin a cache line, and may be read-only.
         self._view = aligned_zeros(*self._view.shape)
         self._view[...] = state["_view"]
         self.buffer = self._view.reshape(-1)
 
     def block_view(self) -> Array:
-        """The buffer as (block, row, lane), not copied."""
+        """A view of the buffer as (block, row, lane)."""
         return self._view
 
     def rows(self, row: int, count: int) -> Array:
@@ -166,12 +166,12 @@ class Batch:
         return part.reshape(self.blocks * LANES, count)[: self.size].copy()
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
-        """Write rows of some lanes (default all); values (lanes, count)."""
+        """Write rows of these lanes (default all); values (lanes, count)."""
         k = np.arange(self.size) if lanes is None else lanes
         self.block_view()[k // LANES, row : row + values.shape[1], k % LANES] = values
 
     def put_row(self, row: int, value: ArrayLike, lanes: NDArray[np.intp] | None = None) -> None:
-        """Write one row of some lanes (default all); value (lanes,), or one for all of them."""
+        """Write one row of these lanes (default all); value (lanes,), or one for all of them."""
         k = np.arange(self.size) if lanes is None else lanes
         self.block_view()[k // LANES, row, k % LANES] = value
 
@@ -185,16 +185,17 @@ class Batch:
         rotor_momentum: ArrayLike | None = None,
         lanes: ArrayLike | None = None,
     ) -> None:
-        """Start some bodies (default all) anew.
+        """Restart bodies from new states.
 
         quaternion: (4,) or (k, 4), body to world. angular_velocity: (3,) or (k, 3), body axes
-        [rad/s]; or angular_momentum, world axes [kg m^2/s], rotors included. rotor_momentum:
-        constant momentum of rotors, body axes [kg m^2/s], default none. Raises ValueError, state
-        untouched, for wrong shapes, non-finite values and quaternions that are not of unit length.
+        [rad/s]; or angular_momentum, world axes [kg m^2/s], with that of rotors. rotor_momentum:
+        constant momentum of rotors, body axes [kg m^2/s], default 0. lanes: (k,), default all
+        bodies. Raises ValueError, with the state unchanged, for wrong shapes, non-finite values and
+        quaternions without unit length.
         """
         k = self._lanes(lanes)
         if (angular_velocity is None) == (angular_momentum is None):
-            raise ValueError("angular_velocity or angular_momentum must be given, and not both")
+            raise ValueError("exactly one of angular_velocity and angular_momentum must be given")
         q = _rows("quaternion", quaternion, len(k), 4)
         norm = np.linalg.norm(q, axis=1)
         if np.any(np.abs(norm - 1) > _UNIT):
@@ -209,10 +210,10 @@ class Batch:
             able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
             raise ValueError(
                 f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
-                f"supports {self.integrator.supports}; rotors work with {able}"
+                f"supports {self.integrator.supports}; integrators with rotors: {able}"
             )
         frame, moments = self._turns[k], self.rows(layout.J, 3)[k]
-        # One that is already at unit length is left alone, to the last bit.
+        # A quaternion of unit length stays the same to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
         principal = multiply(q, frame)
         rotor = rotate_inverse(frame, rotor)
@@ -227,7 +228,7 @@ class Batch:
             given = angular_momentum if angular_velocity is None else angular_velocity
             raise ValueError(f"{name} must give a finite energy, got {given!r}")
         self.put_rows(layout.Q, principal, k)
-        self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
+        self.put_rows(layout.L, momentum + 0.0, k)  # turns -0.0, which would not last, into 0.0
         self.put_rows(layout.ROTOR, rotor, k)
         if rotor.any():
             self._give_rotors()
@@ -245,14 +246,14 @@ class Batch:
         return given.astype(np.intp)
 
     def full_state(self) -> Array:
-        """Everything that a body's motion depends on, (size, k); see `restore`."""
+        """All numbers that a body's motion depends on, (size, k); see `restore`."""
         beyond = self.physics.row_count() - layout.CORE
         return np.concatenate([self.rows(0, _STATE), self.rows(layout.CORE, beyond)], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
-        """Put back what `full_state` gave: the motion continues bit for bit.
+        """Restore a state from `full_state`: the motion continues bit for bit.
 
-        Raises ValueError unless it is one of a batch of the same kind.
+        Raises ValueError unless it comes from a batch of the same kind.
         """
         if state.shape[1] != (width := _STATE + self.physics.row_count() - layout.CORE):
             raise ValueError(f"state must have {width} columns here, got {state.shape[1]}")
@@ -264,7 +265,7 @@ class Batch:
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
 
     def memory(self) -> Array:
-        """What the scheme keeps between steps, (size, k); its own file says what that is."""
+        """The scheme's memory between steps, (size, k); the scheme's file says what it is."""
         return self.rows(self.physics.memory_row(), self.integrator.memory)
 
     def _start(self, bodies: NDArray[np.intp]) -> None:
@@ -272,7 +273,7 @@ class Batch:
 
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
-        [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
+        [kg m^2/s, world] and total energy (n,) [J], computed from attitude and momentum."""
         out = np.empty((11, self.blocks * LANES))
         kernels.measure(self.observed, self.buffer, self.block_rows, out)
         out = out[:, : self.size]
@@ -290,13 +291,13 @@ class Batch:
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
-        """Advance by `steps` steps of length h [s] under the torque that is held.
+        """Advance by `steps` steps of length h [s] under the held torque.
 
         Raises ValueError unless h is a finite number and steps a positive integer.
         """
         stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
-        # Without commands the frame plays no part, and all bodies share a kernel.
-        physics, rows = self.physics._replace(frame=layout.Principal()), self.block_rows
+        # Without commands the frame does not matter, so all bodies share one kernel.
+        physics, rows = self.physics._replace(frame=layout.PrincipalFrame()), self.block_rows
         args = physics, self.buffer, rows, self._no_commands, stepping
         threads.over_ranges(self.blocks, partial(self._advance, *args))
 
@@ -308,34 +309,35 @@ class Batch:
         of: tuple[str, ...] = ("state", "torque"),
         coordinates: str = "rates",
     ) -> "Jacobian":
-        """Derivatives of `advance(h, steps)` from the state as it is, which stays.
+        """Derivatives of `advance(h, steps)` at the current state, which does not change.
 
-        of: of "state", "torque", "inertia", "mgl", those along which; always the state.
-        coordinates: of an error, at both ends: a rotation vector in body axes [rad] and "rates",
-        the angular velocity in body axes, or "momentum", the angular momentum in world axes. They
-        are derivatives of the step itself, exact to round-off, projections included; of a scheme
-        with memory, from the memory that belongs to attitude and rates.
+        of: the inputs, some of "state", "torque", "inertia", "mgl"; always the state. coordinates:
+        of the state, at both ends: a rotation vector in body axes [rad] and, with "rates", the
+        angular velocity in body axes, or, with "momentum", the angular momentum in world axes. The
+        derivatives are those of the step itself, exact to round-off, with its projections; a scheme
+        with memory starts from the memory that fits attitude and rates.
 
-        Raises ValueError for bad arguments, IntegrationError where a step cannot be solved.
+        Raises ValueError for bad arguments, IntegrationError if a step cannot be solved.
         """
-        # Not before it is used: what it compiles takes a while.
+        # Imported on first use: it takes a while to compile.
         from rbgym.engine.derivatives import jacobian
 
         return jacobian(self, h, steps, of, coordinates)
 
     def stepping(self, h: float, substeps: int) -> kernels.Stepping:
-        """How the kernel steps this batch: so many steps of length h [s]."""
+        """The kernel's argument for `substeps` steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
-        _, composition = in_use(self.integrator, self.physics.potential, self._has_rotors)
+        _, composition = choose_scheme(self.integrator, self.physics.potential, self._has_rotors)
         return kernels.Stepping(substeps, h, composition, projection)
 
     def warn_of_spin(self, h: float) -> None:
-        """Warn where steps of length h [s] are too long for the spin of a heavy top so slender.
+        """Warn if steps of length h [s] are too long for the spin of such a slender heavy top.
 
-        The attitude of a swing is wrong by some (h^2 mgl / J)^(p/2), p being the order and J the
-        moment across the axis. A scheme that derives the rates from the momentum, and does not keep
-        the spin, has it wrong by J/J_a times as much of the others, J_a being that about the axis.
-        quat_em multiplies it by exp(h^2 dV / (8 J_a)) while the potential rises by dV.
+        The attitude in a swing has an error of about (h^2 mgl / J)^(p/2), p the order and J the
+        moment across the axis. If a scheme derives the rates from the momentum and does not
+        conserve the spin, the spin has J/J_a times that error, relative to the other rates; J_a is
+        the moment about the axis. quat_em multiplies the spin by exp(h^2 dV / (8 J_a)) while the
+        potential rises by dV.
         """
         record, potential = self.integrator, self.potential
         if not isinstance(potential, HeavyTop) or not potential.mgl or record.of_rates:
@@ -350,14 +352,14 @@ class Batch:
         keep = [one.name for one in records if SPIN in one.conserves.get(TOP, ())]
         warnings.warn(
             f"{record.name!r} loses the spin of a body with moments of {J_a:.3g} kg m^2 about the "
-            f"axis and {J:.3g} across it in steps of {h:g} s: take steps of at most {longest:.2g} "
-            f"s, or one of {keep}, which keep it",
+            f"axis and {J:.3g} across it in steps of {h:g} s: use steps of at most {longest:.2g} "
+            f"s, or one of {keep}, which conserve the spin",
             stacklevel=3,
         )
 
     @property
     def failed(self) -> NDArray[np.bool_]:
-        """Which bodies stand still because a step of theirs could not be solved, (size,)."""
+        """Which bodies stopped at a step that could not be solved, (size,)."""
         return self.rows(layout.FAILED, 1)[:, 0] > 0
 
     @property
@@ -372,7 +374,7 @@ class Batch:
 
 
 def aligned_zeros(*shape: int) -> Array:
-    """Zeros that begin a cache line, so that no row of a block lies across two."""
+    """Zeros aligned to a cache line, so that no row of a block crosses two."""
     size = math.prod(shape)
     spare = np.zeros(size + 8)
     first = -spare.ctypes.data // 8 % 8
@@ -388,18 +390,18 @@ def _bodies(bodies: Any, size: int) -> list[RigidBody]:
     return list(bodies)
 
 
-def _fields(potential: Any, size: int) -> list[Potential]:
-    """One checked potential for each body; mind that a potential is itself a tuple."""
+def _potentials(potential: Any, size: int) -> list[Potential]:
+    """One checked potential for each body; note that a potential is itself a tuple."""
     if type(potential) in (list, tuple):
         return [potentials.checked(one) for one in potential]
     return [potentials.checked(potential)] * size
 
 
-def _different(
+def _unique_pairs(
     bodies: list[RigidBody], fields: list[Potential]
 ) -> tuple[list[tuple[RigidBody, Potential]], NDArray[np.intp]]:
-    """The different pairs, with potentials of the class for such bodies if it is one for all; and
-    which of them each lane has."""
+    """The different pairs, and the index of each lane's pair. The potentials are of the faster
+    class for such bodies, if that is the same for all."""
     pairs = {(id(b), id(f)): (b, f) for b, f in zip(bodies, fields, strict=True)}
     places = {pair: k for k, pair in enumerate(pairs)}
     which = np.array([places[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)])
@@ -409,5 +411,5 @@ def _different(
 
 
 def _rows(name: str, value: Any, count: int, width: int) -> Array:
-    """The value as a fresh array (count, width); of one row, for all."""
+    """The value as a fresh array (count, width); a single row is repeated."""
     return np.broadcast_to(finite(name, value, (width,), (count, width)), (count, width)).copy()

@@ -1,13 +1,13 @@
-"""Derivatives of steps, exact to round-off, by dual numbers in the kernels that take the steps.
+"""Derivatives of steps, exact to round-off: the kernels that take the steps, on dual numbers.
 
-A step is taken twice: on numbers, which solves its equation, and on duals from that solution. There
-one Newton correction gives the derivatives of the unknowns: that is the theorem of implicit
-functions. What follows, projections and actuators too, carries the derivatives along. So every
-scheme, potential and actuator has the derivative of the very map that steps the body.
+Each step runs twice: first on numbers, to solve its equation, then on duals from that solution.
+There one Newton correction gives the derivatives of the unknowns (implicit function theorem). The
+rest of the step, with projections and actuators, propagates the derivatives. So every scheme,
+potential and actuator has the derivative of the very map that steps the body.
 
-Coordinates of an error, at the start and at the end: the rotation vector in body axes by which the
-attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in body axes, or the
-angular momentum in world axes; then rows of the actuator's state.
+Coordinates of a change, at the start and at the end: the rotation vector theta in body axes,
+q = q_0 (1, theta/2) to first order; the angular velocity in body axes, or the angular momentum in
+world axes; then rows of the actuator's state.
 """
 
 from collections.abc import Callable
@@ -37,9 +37,9 @@ from rbgym.engine.steps import (
     body_of,
     correct,
     finish,
-    more_time,
     predict,
     redo,
+    redo_explicit,
     rotor_rate,
     total_energy,
 )
@@ -70,12 +70,12 @@ from rbgym.rows import (
 )
 from rbgym.threads import over_ranges
 
-_AWAY = -99  # a column that is not among those of a pass
+_AWAY = -99  # a column outside the pass
 
 
-class Columns(NamedTuple):
-    """The columns of derivatives in which each input begins, counted from the first of the pass;
-    those outside of it are left out. of_momentum: whether the coordinates have the momentum."""
+class InputColumns(NamedTuple):
+    """The first column of derivatives of each input, counted from the first column of the pass; a
+    pass ignores columns outside it. of_momentum: whether the coordinates contain the momentum."""
 
     at_state: int
     at_more: int
@@ -86,8 +86,8 @@ class Columns(NamedTuple):
     of_momentum: bool
 
 
-class SteadyColumns(Columns):
-    """Columns among which there are none of inertia and mgl, of bodies whose inertia stays."""
+class SteadyInputColumns(InputColumns):
+    """No columns of inertia and mgl; the inertia of the bodies is constant."""
 
 
 @inlined
@@ -107,14 +107,14 @@ def _steady_lane(columns, scratch, rows, i):
 
 @chosen_by_class(INLINED)
 def lane_of(columns_class):
-    """lane_of(columns, scratch, rows, i): the duals of lane i of a block, as a buffer of this lane
-    alone, where it is lane 0: its rows are next to each other, and so stay in the cache."""
-    return _steady_lane if issubclass(columns_class, SteadyColumns) else _lane
+    """lane_of(columns, scratch, rows, i): the duals of lane i of a block as a buffer of its own, in
+    which it is lane 0: its rows are next to each other, and so stay in the cache."""
+    return _steady_lane if issubclass(columns_class, SteadyInputColumns) else _lane
 
 
 @inlined
 def room_for_duals(numbers):
-    """For so many float64 numbers: it begins a cache line, as the vectors of duals must."""
+    """Space for so many float64 numbers, aligned to a cache line as vectors of duals must be."""
     spare = np.empty(numbers + 8)
     first = (8 - index(spare.ctypes.data) // 8 % 8) % 8
     return spare[first : first + numbers]
@@ -122,20 +122,20 @@ def room_for_duals(numbers):
 
 @inlined
 def _restart(d, numbers, start, rows):
-    """The lane as it is, without derivatives."""
+    """Copy the numbers of the lane to its duals, without derivatives."""
     for row in range(rows):
         d[row * LANES] = numbers[start + row * LANES]
 
 
 @inlined
 def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
-    """The lane whose numbers begin at `start`, with the derivatives of its rows along the columns
-    of the pass."""
+    """Set the duals of the lane whose numbers begin at `start`: its rows, and their derivatives
+    along the columns of the pass."""
     i = 0
     _restart(d, numbers, start, rows)
     rotor = physics.rotors.rotor_momentum(d, i)
     if physics.actuator.turns_rotors():
-        # That of wheels follows from the rows of the actuator, which an actuator that turns tells.
+        # The momentum of wheels follows from the rows of the actuator: `drive` computes it.
         _seed_rows(d, i, columns, more)
         h = stepping.h
         physics.actuator.drive(physics, d, i, 0.0, h, h * stepping.substeps)
@@ -143,7 +143,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
         _restart(d, numbers, start, rows)
     _seed_rows(d, i, columns, more)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
-    body_q, omega = view(physics, numbers, start)  # nothing of it has a derivative yet
+    body_q, omega = view(physics, numbers, start)  # numbers, without derivatives
     if physics.rotors.exist():
         put_vector(d, i, ROTOR, rotor)
     moments = add(vector(d, i, J), _three(columns.at_inertia))
@@ -166,7 +166,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     if physics.potential.row_count() > 0:
         k = i + physics.potential_row() * LANES
         d[k] += unit(columns.at_mgl)
-    # Level and memory follow from attitude and rates, as at a start; the values stay.
+    # Level and memory follow from attitude and rates, as at a start, but keep their values.
     start_lane(physics, d, i)
     for row in range(physics.actuator_row()):
         k = row * LANES
@@ -181,8 +181,8 @@ def _seed_rows(d, i, columns, more):
 
 @inlined
 def hold_commands(physics, d, f, commands, body, i, columns):
-    """Give the commands of a body, and their derivatives, to lane i of the numbers and to its
-    duals."""
+    """Write the commands of a body to lane i of the numbers f and, with derivatives, to its duals
+    d."""
     actuator = physics.actuator
     row = actuator.command_row(physics)
     for n in range(actuator.channels()):
@@ -195,8 +195,8 @@ def hold_commands(physics, d, f, commands, body, i, columns):
 
 @inlined
 def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, columns):
-    """A control period of one block, of its duals and, where a scheme has unknowns, of numbers f;
-    0.0, or more where a step could not be solved."""
+    """Advance the duals of one block by a control period, and its numbers f if the scheme has
+    unknowns; returns 0.0, or more if a step could not be solved."""
     substeps, h, failed, actuator = stepping.substeps, stepping.h, 0.0, physics.actuator
     stages = COUNTS[index(stepping.composition)]
     driven = commanded and (not actuator.is_steady())
@@ -230,8 +230,8 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
 
 @inlined
 def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
-    """A stage of the duals d of lane i, whose unknowns are those of the numbers f; 0.0, or more
-    where it could not be solved."""
+    """Advance the duals d of lane i by a stage, with the unknowns of the numbers f; returns 0.0, or
+    more if the stage could not be solved."""
     substeps, h, actuator = stepping.substeps, stepping.h, physics.actuator
     stages = COUNTS[index(stepping.composition)]
     part = STAGES[index(stepping.composition), index(stage % stages)]
@@ -248,8 +248,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
             d[SOLVED * LANES] = 0.0
             correct(physics, d, 0, length)
     if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
-        more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
-    # Behind the last step nobody asks for the level, unless it is kept, as without a torque.
+        redo_explicit(scheme, physics, d, 0, length, kicks, stepping.projection)
+    # After the last step the level matters only if the projection keeps it, as without a torque.
     ends = stage == substeps * stages - 1 and (not actuator.turns_rotors())
     works = ends and dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) > 0.0
     held = last and (not works) and stepping.projection > 0.0
@@ -268,8 +268,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
 
 @inlined
 def _let_work(physics, d, i):
-    """The level of the energy follows the energy along the directions that give a torque, or a
-    motor's: with any of it no level is kept, however little."""
+    """Make the energy level follow the energy along the columns that change the held torque or a
+    motor's: any torque, however small, changes the level."""
     potential, torque = physics.potential.of_lane(physics, d, i, 0.0), vector(d, i, TORQUE)
     q = quaternion(d, i, Q)
     Pi = to_body(q, vector(d, i, L))
@@ -286,7 +286,7 @@ def _let_work(physics, d, i):
 
 @inlined
 def show_lane(physics, d, columns, more, out, k):
-    """The coordinates of the lane's end, and their derivatives, from number k of `out` on."""
+    """Write the coordinates of the lane at the end, and their derivatives, to `out` from k on."""
     i = 0
     q, omega = view(physics, d, i)
     apart = qmul(qconj((value(q[0]), value(q[1]), value(q[2]), value(q[3]))), q)
@@ -301,12 +301,12 @@ def show_lane(physics, d, columns, more, out, k):
 def differentiate(
     physics, buffer, rows, commands, stepping, corrections, columns, more, out, first, last
 ):
-    """Derivatives of what a control period makes of the bodies of the blocks from `first` to before
-    `last`; the buffer stays as it is.
+    """Derivatives of a control period for the bodies in blocks `first` to `last` - 1; does not
+    change the buffer.
 
-    commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
-    unknowns' derivatives. more: rows that are coordinates besides. out: for 6 + len(more) duals of
-    each body. Returns the first body with a step that could not be solved, or -1.
+    commands: (bodies, channels), or (0, channels) for the held torque. corrections: number of
+    Newton corrections of the unknowns' derivatives. more: rows of further coordinates. out: space
+    for 6 + len(more) duals of each body. Returns the first body with an unsolved step, or -1.
     """
     size, width, refused = index(rows) * LANES, 6 + len(more), -1
     scratch, f, ends = room_for_duals(size * ITEM), np.empty(size), as_duals(out, 0, 1)
@@ -341,13 +341,13 @@ def along(
     args_of: Callable[[int], tuple[Any, ...]],
     strict: bool = True,
 ) -> tuple[Array, Array]:
-    """Derivatives of what a period makes of a batch, (size, width, columns), along inputs of so
-    many columns; and these ends themselves (size, width).
+    """Derivatives (size, width, columns) of the end of a period with respect to so many columns of
+    inputs, and the end itself (size, width).
 
-    kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those before
-    them, along the columns from `first` on. Raises IntegrationError where a step could not be
-    solved, if `strict`: else what is there means nothing; ValueError where a part of a user's
-    cannot be differentiated.
+    kernel: `differentiate`, or one with the same last arguments. args_of(first): the arguments
+    before those, for the columns from `first` on. Raises IntegrationError if a step has no
+    solution; if not `strict`, the result is then meaningless instead. Raises ValueError if a user's
+    part cannot be differentiated.
     """
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
@@ -356,18 +356,18 @@ def along(
         with refusals_in_one_line():
             bodies = over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS)
         for body in bodies:
-            if strict and 0 <= body < batch.size:  # of the lanes beyond the last body nobody asks
+            if strict and 0 <= body < batch.size:  # spare lanes do not matter
                 where = f" of body {body}" if batch.size > 1 else ""
                 raise IntegrationError(
-                    f"the step{where} cannot be solved, so it has no derivative: shorten it"
+                    f"the step{where} has no solution, so no derivative: use a shorter step"
                 )
         passes.append(ends[: batch.size, :, : min(WIDTH, columns - first)])
     return np.concatenate(passes, axis=2), ends[: batch.size, :, WIDTH]
 
 
 def corrections_of(potential: Potential) -> int:
-    """How many Newton corrections make derivatives exact: a potential of a user's has its second
-    derivatives from differences, good to ten digits, and the second correction squares that."""
+    """How many Newton corrections make derivatives exact: the second derivatives of a user's
+    potential come from differences, good to ten digits; a second correction squares that error."""
     kind = type(potential)
     exact = kind.hessian is not Potential.hessian
     exact = exact and kind.discrete_hessian is not Potential.discrete_hessian
@@ -376,13 +376,13 @@ def corrections_of(potential: Potential) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Jacobian:
-    """Derivatives of what steps make of n bodies; see `rbgym.Batch.jacobian`.
+    """Derivatives of the state of n bodies after some steps; see `rbgym.Batch.jacobian`.
 
     Rows: rotation vector [rad], body axes; then angular velocity [rad/s], body axes, or angular
-    momentum [kg m^2/s], world axes. state: (n, 6, 6), along the same at the start. torque:
-    (n, 6, 3), along the held torque [N m], body axes. inertia: (n, 6, 3), along the principal
-    moments [kg m^2], in the order of `RigidBody.moments`. mgl: (n, 6, 1), along that of a
-    `HeavyTop` [N m]. None for what was not asked for.
+    momentum [kg m^2/s], world axes. With respect to: state (n, 6, 6), the same coordinates at the
+    start; torque (n, 6, 3), the held torque [N m], body axes; inertia (n, 6, 3), the principal
+    moments [kg m^2], in the order of `RigidBody.moments`; mgl (n, 6, 1), mgl of a `HeavyTop` [N m].
+    Inputs outside `of` have None.
     """
 
     state: Array
@@ -396,12 +396,12 @@ class Jacobian:
         if torque is None:
             return change
         if self.torque is None:
-            raise ValueError('torque must be among what the Jacobian is of: of=("state", "torque")')
+            raise ValueError('torque must be None unless the Jacobian is of=("state", "torque")')
         return np.asarray(change + np.einsum("nij,nj->ni", self.torque, torque))
 
     def vjp(self, gradient: Array) -> tuple[Array, Array | None]:
-        """Gradients (n, 6) and (n, 3), with respect to start and torque, of what has this gradient
-        (n, 6) with respect to the end."""
+        """Gradients (n, 6) and (n, 3) of a function with respect to start and torque, from its
+        gradient (n, 6) with respect to the end."""
         along = None if self.torque is None else np.einsum("nij,ni->nj", self.torque, gradient)
         return np.einsum("nij,ni->nj", self.state, gradient), along
 
@@ -423,9 +423,9 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
-    kind = Columns if {"inertia", "mgl"} & set(names) else columns_for(batch)
+    kind = InputColumns if {"inertia", "mgl"} & set(names) else columns_for(batch)
     kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
-    physics = batch.physics if kind is SteadyColumns else batch.of_any_inertia()
+    physics = batch.physics if kind is SteadyInputColumns else batch.of_any_inertia()
 
     def args_of(first: int) -> tuple[Any, ...]:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
@@ -442,11 +442,11 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     return Jacobian(**{n: part.copy() for n, part in zip(names, parts, strict=False)})
 
 
-def columns_for(batch: Batch) -> type[Columns]:
+def columns_for(batch: Batch) -> type[InputColumns]:
     """The class of columns without inertia and mgl, for these bodies."""
-    return Columns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyColumns
+    return InputColumns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyInputColumns
 
 
-def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
-    """`differentiate` as this batch calls it, with columns of this class."""
+def kernel_of(batch: Batch, kind: type[InputColumns]) -> Entry:
+    """The batch's entry to `differentiate` for columns of this class."""
     return batch.differentiate.setdefault(kind, Entry(differentiate))

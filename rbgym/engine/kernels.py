@@ -1,4 +1,4 @@
-"""The lane loops: every body of a batch stepped, measured or started, eight bodies at a time.
+"""The lane loops: step, measure or start every body of a batch, eight bodies at a time.
 
 The loops over the lanes of a block compile to vector instructions: their size is a constant, and
 `index` tells the compiler that no index counts from the end of the buffer.
@@ -39,17 +39,17 @@ from rbgym.rows import (
     view,
 )
 
-_GROUP = 4  # blocks that are stepped side by side
+_GROUP = 4  # blocks that are stepped together
 _RELAXATIONS = 4
 _PASSES = 12
 PROJECTIONS = 4
 
 
 class Stepping(NamedTuple):
-    """How a control period is stepped.
+    """How to step a control period.
 
-    substeps: steps in it. h: length of one [s]. composition: row of the table of stages that make a
-    step, see rbgym.integrators.composition. projection: 1.0, or 0.0 for none of the energy.
+    substeps: number of steps. h: length of a step [s]. composition: row of the table of a step's
+    stages, see rbgym.integrators.composition. projection: 1.0, or 0.0 to leave the energy alone.
     """
 
     substeps: int
@@ -60,8 +60,8 @@ class Stepping(NamedTuple):
 
 @kernel_part
 def _take_commands(physics, buffer, start, commands, body, lanes):
-    """Clip the commands of the bodies of a block, the first of which is number `body`, and hold
-    them. lanes: of a block, an argument so that Numba leaves the loop alone."""
+    """Clip and hold the commands of the bodies of a block; body: number of its first body. lanes:
+    of a block; an argument, so that Numba leaves the loop alone."""
     channels, row = physics.actuator.channels(), physics.actuator.command_row(physics)
     for lane in range(min(lanes, len(commands) - body)):
         for n in range(channels):
@@ -105,7 +105,7 @@ def _keep_levels(physics, buffer, first, count, block_size):
 
 @outlined
 def _set_aside(buffer, aside, first, count, block_size, stage):
-    """Copy the lanes whose step was not solved as they are before it; returns how many."""
+    """Copy the lanes with an unsolved step as they were before it; returns how many."""
     lanes = 0
     for start in range(first * block_size, (first + count) * block_size, block_size):
         for i in range(start, start + LANES):
@@ -120,7 +120,7 @@ def _set_aside(buffer, aside, first, count, block_size, stage):
 
 @lane_body
 def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
-    """One stage of so many blocks; returns how many lanes it left where they were."""
+    """Take one stage in `count` blocks; returns how many lanes could not and did not change."""
     scheme = physics.scheme
     if scheme.has_unknowns() or scheme.prepares():
         for k in range(count):
@@ -141,7 +141,7 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
             if unsolved == 0:
                 break
     bad = 0
-    # Of schemes without unknowns and memory all bodies are moved before any energy is settled.
+    # Schemes without unknowns and memory move all bodies first, then settle their energies.
     in_two_passes = not (scheme.has_unknowns() or scheme.memory_size() > 0)
     for k in range(count):
         for lane in range(LANES):
@@ -160,7 +160,7 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
 
 @lane_body
 def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken, first, last):
-    """As `advance`; block_size: numbers of a block."""
+    """As `advance`; block_size: how many numbers a block has."""
     actuator = physics.actuator
     substeps, h, left = stepping.substeps, stepping.h, 0
     stages = COUNTS[index(stepping.composition)]
@@ -198,15 +198,13 @@ def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken
 
 @compiled
 def advance(physics, buffer, rows, commands, stepping, aside, taken, first, last):
-    """Advance the blocks from `first` to before `last` by a control period; returns how many lanes
-    it has set aside.
+    """Advance blocks `first` to `last` - 1 by a control period; returns how many lanes are left.
 
-    buffer: flat float64, blocks of so many `rows`. commands: (bodies, channels), finite, clipped to
-    +-1, for the actuator; none of them, and the torque stays as it is. aside: as long as the
-    buffer; a lane whose step the quick passes could not solve is copied to it as it was before that
-    step, with the number of the stage, -1 less that, in its row SOLVED. In the buffer it waits, and
-    its numbers are of no use. taken: -1, or a stage that has been taken already: the period goes on
-    behind it.
+    buffer: flat float64, in blocks of `rows` rows. commands: (bodies, channels), finite, for the
+    actuator, which gets them clipped to +-1; without any the torque stays. aside: an array as long
+    as the buffer; a lane that the quick passes cannot solve is copied there as it was before the
+    step, with -1 - stage in its row SOLVED. In the buffer that lane waits, and its numbers are
+    meaningless. taken: -1, or the number of a stage already taken: the period continues after it.
     """
     return advance_blocks(
         physics, buffer, index(rows) * LANES, commands, stepping, aside, taken, first, last
@@ -215,7 +213,7 @@ def advance(physics, buffer, rows, commands, stepping, aside, taken, first, last
 
 @compiled
 def redo_stage(physics, buffer, rows, stepping, stage):
-    """Take the step of a stage by the thorough code, in all lanes where it was not solved."""
+    """Take the step of a stage by the thorough code, in all lanes that did not solve it."""
     block_size, stages = index(rows) * LANES, COUNTS[index(stepping.composition)]
     part, h = STAGES[index(stepping.composition), index(stage % stages)], stepping.h
     length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
@@ -237,15 +235,15 @@ def _measure_lane(physics, buffer, i, out, k):
     out[4, k], out[5, k], out[6, k] = omega
     out[7, k], out[8, k], out[9, k] = momentum
     energy = total_energy(potential, body, Pi, o)
-    energy += potential.carried(momentum)
+    energy += potential.jacobi_term(momentum)
     out[10, k] = energy + physics.actuator.more_energy(physics, buffer, i)
 
 
 @compiled
 def measure(physics, buffer, rows, out):
-    """Rows of `out` (11, lanes): attitude, angular velocity (both of the user's body frame),
-    world angular momentum and total energy (of a potential that moves, the integral that takes its
-    place), all recomputed from (q, L)."""
+    """Write to `out` (11, lanes) attitude and angular velocity of the user's body frame, world
+    angular momentum and total energy (in a moving potential, the integral that replaces it), all
+    computed from (q, L)."""
     block_size = index(rows) * LANES
     for block in range(len(buffer) // block_size):
         for lane in range(LANES):
@@ -255,7 +253,7 @@ def measure(physics, buffer, rows, out):
 
 @compiled
 def start(physics, buffer, rows, bodies):
-    """Set level, memory and counters of these bodies from their attitude and momentum."""
+    """Set energy level, memory and counters of these bodies from their attitude and momentum."""
     block_size = index(rows) * LANES
     for k in bodies:
         start_lane(physics, buffer, (k // LANES) * block_size + k % LANES)

@@ -1,7 +1,7 @@
-"""Projection of the energy, for schemes that keep the other invariants but not the energy.
+"""Projection of the energy, for schemes that conserve the other invariants but not the energy.
 
-What lies across the level of the energy is taken from each step's error: a standard projection,
-which keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
+It removes the part of each step's error normal to the level set of the energy: a standard
+projection, which preserves the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
 """
 
 import math
@@ -27,33 +27,33 @@ from rbgym.rows import (
     vector_if,
 )
 
-# Largest square of a projection's size: what lacks more has no small error.
+# Largest squared size of a projection: a larger one means that the error is not small.
 _LARGEST = 1e-4
 # Relative, of the energy.
 _ROUND_OFF = 1e-16
-# Keeps the noise of an energy that is stationary, as of a steady precession, from turning the body.
+# Stops the noise of a stationary energy, as in a steady precession, from turning the body.
 _SOFT = 1e-8
 
 
 @inlined
-def _on_the_level(potential, body, q, L, level):
+def _project_state(potential, body, q, L, level):
     """Attitude and world momentum after one projection of the energy, the energy before it, the
-    square of its size, and what the energy may still lack, as a part of its scale.
+    squared size of the projection, and a bound of the error left, relative to the energy's scale.
 
-    Turn n and change p of the body momentum go along the gradient of the energy in the metric
-    |n|^2 + sum (p_k/w_k)^2, less what would change the momentum about the potential's direction
-    o. Of a symmetric body the weight of the spin is zero: it is kept as well.
+    The rotation n and the change p of the body momentum follow the gradient of the energy in the
+    metric |n|^2 + sum (p_k/w_k)^2, without the part that would change the momentum about the
+    potential's direction o. The spin of a symmetric body has weight zero, so it does not change.
     """
     Pi, o = to_body(q, L), potential.seen(q)
     omega = times(body.J_inv, sub(Pi, body.rotor))
     energy, size = total_energy(potential, body, Pi, o), potential.size(o)
-    if potential.is_free():  # the whole momentum is kept
+    if potential.is_free():  # the momentum does not change
         g_n = cross(omega, Pi)
         n, p = g_n, (0.0, 0.0, 0.0)
     else:
         g_n, J = cross(potential.gradient(o), o), body.J
         rate2 = dot(omega, omega) + size * min(min(body.J_inv[0], body.J_inv[1]), body.J_inv[2])
-        # Where two moments are equal, the spin about the third axis does not change.
+        # If two moments are equal, the spin about the third axis does not change.
         r = J[1] - J[2], J[2] - J[0], J[0] - J[1]
         w2 = scale(rate2, times(r, r))
         p, c_n, c_p = times(w2, omega), cross(Pi, o), times(w2, o)
@@ -72,10 +72,10 @@ def _on_the_level(potential, body, q, L, level):
     size2 = 4.0 * dot(n, n) + dot(p, p) / (dot(Pi, Pi) + 1e-300)
     q_1 = polished(qmul(q, (w, u[0], u[1], u[2])))
     if not potential.is_free():
-        # The change alone is turned: nothing is rounded where there is none.
+        # Rotates the change alone: where it is zero, nothing is rounded.
         t = scale(2.0, cross(u, add(Pi, p)))
         change = add(p, add(scale(w, t), cross(u, t)))
-        # The square of the turn about o is taken back where it changes no spin either.
+        # Undoes the second-order change of the momentum about o, without a change of spin.
         o_1 = potential.seen(q_1)
         back = times(w2, o_1)
         least = 1e-12 * (w2[0] + w2[1] + w2[2]) + 1e-30 * rate2 * dot(J, J) + 1e-300
@@ -87,8 +87,8 @@ def _on_the_level(potential, body, q, L, level):
 
 @lane_body
 def keep_level(physics, buffer, i):
-    """Returns 1 if the energy is to be brought back to its level at the end of this step. Where a
-    torque or a motor works, the level starts anew."""
+    """Returns 1 if the energy needs a projection after this step. If a torque or a motor does work,
+    the new energy becomes the level instead."""
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
     q, u = quaternion(buffer, i, Q), vector(buffer, i, TORQUE)
     work = dot(u, u)
@@ -106,19 +106,19 @@ def keep_level(physics, buffer, i):
 
 @lane_body
 def project(physics, buffer, i):
-    """One projection of the energy onto its level; returns 1 while the lane needs another. Where
-    what lacks is no small error, the level starts anew."""
+    """One projection of the energy onto its level; returns 1 while the lane needs another. If the
+    error is not small, the energy becomes the new level."""
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
     q_0, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
     level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
     body = body_of(physics, buffer, i)
-    q, L_1, energy, size2, lack = _on_the_level(potential, body, q_0, L_0, level)
+    q, L_1, energy, size2, error = _project_state(potential, body, q_0, L_0, level)
     done, small = buffer[i + SOLVED * LANES] > 0.0, size2 <= _LARGEST
     moved = small & (not done)
     put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
     put_vector(buffer, i, L, vector_if(moved, L_1, L_0))
     buffer[i + E * LANES] = level if small | done else energy
     buffer[i + CORRECTION * LANES] = size2 if moved & (size2 > largest) else largest
-    done = (not moved) | (lack <= _ROUND_OFF)
+    done = (not moved) | (error <= _ROUND_OFF)
     buffer[i + SOLVED * LANES] = 1.0 if done else 0.0
     return 0 if done else 1

@@ -1,8 +1,8 @@
-"""The catalogue of integrators: what each is, conserves and supports, stated once.
+"""The catalogue of integrators: the one place that says what each is, conserves and supports.
 
 README and docs tables, tests, the validation suite, the command line and the environments all
-iterate over it. Adding a scheme is one file, or one block in one, with its entry at the end, and
-its name here.
+iterate over it. To add a scheme, write it in its own file or in its family's, add its entry at the
+end of that file, and add its name here.
 """
 
 from importlib import import_module
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 DEFAULT = "exact:4"
-KICKED = ("exact:4", "exact:6")  # compositions of their own coefficients, measured as schemes are
+KICKED = ("exact:4", "exact:6")  # have coefficients of their own, so they are measured like schemes
 
-# The schemes of each module, which is imported, and numba with it, when one of them is asked for:
-# names are known without.
+# The schemes of each module. A module, and numba with it, is imported when a scheme of it is first
+# used; the names need no import.
 _SCHEMES = {
     "quat_em": ("quat_em", "scalable_em"),
     "cayley": ("akw", "akw_dg", "convected"),
@@ -59,37 +59,37 @@ _TYPES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """A class of the catalogue, imported when it is first used."""
+        """Imports a class of the catalogue on first use."""
         if name not in _TYPES:
             raise AttributeError(f"module 'rbgym.integrators' has no attribute {name!r}")
         return getattr(import_module(f"rbgym.integrators.{_TYPES[name]}"), name)
 
 
 def names() -> list[str]:
-    """Names of all integrators, in the catalogue's order; see also `compose`."""
+    """Names of all integrators, in the order of the catalogue; see also `compose`."""
     return list(_MODULES)
 
 
 def known(name: str) -> tuple[str, int | None]:
-    """Scheme and order of composition that a name says, such as "akw" and None, or "imidm" and 4.
+    """Scheme and order of composition of a name: "akw" and None, or "imidm" and 4 for "imidm:4".
 
-    Raises ValueError for an unknown name, suggesting the near ones.
+    Raises ValueError for an unknown name, with the closest known one.
     """
     base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not isinstance(base, str) or base not in _MODULES:
         raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint(base, names())}")
     if colon and not order.isdecimal():
-        raise ValueError(f"integrator must end in an order, as in '{base}:4', got {name!r}")
+        raise ValueError(f"integrator must end in an order, such as '{base}:4', got {name!r}")
     return base, int(order) if colon else None
 
 
 def get(name: "str | Integrator", **options: Any) -> "Integrator":
-    """The record of one integrator: of a name, or of a composition such as "imidm:4".
+    """The catalogue entry of a name such as "imidm", or of a composition such as "imidm:4".
 
-    A record is returned as it is. options: fields of the scheme, where it has any, such as
+    Returns an `Integrator` unchanged. options: fields of the scheme, if it has any, such as
     `get("rkn4", renormalise_every=100)` or `get("pdmv", order=4)`.
 
-    Raises ValueError for an unknown name, suggesting the near ones, and for unknown options.
+    Raises ValueError for an unknown name, with the closest known one, and for unknown options.
     """
     if not isinstance(name, str):
         from rbgym.integrators.interface import Integrator
@@ -104,9 +104,9 @@ def get(name: "str | Integrator", **options: Any) -> "Integrator":
 
 
 def compose(base: "str | Integrator", order: int) -> "Integrator":
-    """The symmetric composition of a base scheme to order 4 or 6; `get("imidm:4")` is the same.
+    """The symmetric composition of a base scheme to order 4 or 6; same as `get("imidm:4")`.
 
-    Raises ValueError if there is none.
+    Raises ValueError if the base has none of that order.
     """
     from rbgym.integrators import composition
 

@@ -1,20 +1,20 @@
 """Algorithms SWC1, BBTRAP and BBTRAPWD of Krysl (2007), section 4, after Simo & Wong and
 Bottasso & Borri.
 
-All turn the body by Psi, R_1 = R_0 exp(Psi), and keep the world momentum. With
+All rotate the body by Psi, R_1 = R_0 exp(Psi), and conserve the world momentum of a free body. With
 Omega = J^-1 (Pi - h_w) and T the body torque,
 
     SWC1      Psi = (h/2)(Omega_0 + Omega_1),           L_1 = L_0 + h R_m T_m,  R_m = R_0 exp(Psi/2)
     BBTRAP    Psi = (h/2)(Omega_0 + Omega_1),           L_1 = L_0 + (h/2)(R_0 T_0 + R_1 T_1)
     BBTRAPWD  Psi = (h/2)(Omega_0 + dexp^-1 Omega_1),   the same L_1,  dexp^-1 = (dexp_{-Psi})^-1
 
-The unknown is phi = Psi/2. As dexp_{-Psi} leaves Psi alone, BBTRAPWD's equation becomes
-Psi = (h/2)(dexp_{-Psi} Omega_0 + Omega_1), and all three are, with Pi_1 = R_1^T L_1,
+The unknown is phi = Psi/2. As dexp_{-Psi} Psi = Psi, BBTRAPWD's equation becomes
+Psi = (h/2)(dexp_{-Psi} Omega_0 + Omega_1), and all three read, with Pi_1 = R_1^T L_1,
 
     F(phi) = (2/h) J phi - (J Omega_start + Pi_1 - h_w)/2 = 0,
 
-Omega_start = Omega_0, or dexp_{-Psi} Omega_0. The first two do the work Psi . u under a held torque
-u, and so conserve the energy of a free body.
+Omega_start = Omega_0, or dexp_{-Psi} Omega_0. In the first two a held torque u does the work
+Psi . u, and so they conserve the energy of a free body.
 """
 
 from rbgym.compiled.jit import inlined
@@ -40,24 +40,24 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, 
 
 
 class Bottasso(Implicit):
-    """What the schemes share; the unknowns are phi, and `half` is the quaternion exp(phi)."""
+    """Base class: the unknowns are phi, and `half` is the quaternion exp(phi)."""
 
     fraction = constant(0.5)
     reach = constant(16.0)  # the exponential is at round-off up to |phi| = 4
 
     @required
     def impulse(self, potential, step, half):
-        """Impulse of the torques over the step, in the axes of its end."""
+        """Impulse of the torques over the step, in body axes at its end."""
 
     @required
     def impulse_change(self, potential, step, phi, half):
-        """Its derivative with phi."""
+        """Derivative of the impulse with respect to phi."""
 
     def start_rate(self, phi, omega):
         """Omega_start."""
         return omega
 
-    bends_start_rate = constant(False, "Whether that depends on phi.")
+    bends_start_rate = constant(False, "Whether Omega_start depends on phi.")
 
     def equation(self, potential, body, step, phi):
         half = exponential(phi)
@@ -105,21 +105,21 @@ def _size(body, step):
 
 @inlined
 def _dexp_change(phi, omega):
-    """Derivative of dexp_{-Psi} omega with phi = Psi/2; that of b and c to three terms."""
+    """Derivative of dexp_{-Psi} omega with respect to phi = Psi/2; b' and c' to three terms."""
     Psi = scale(2.0, phi)
     y, turn = dot(Psi, Psi), cross(Psi, omega)
     b, c = dexp_factors(y)
     db = -1.0 / 24.0 + y / 360.0 - y * y / 13440.0
     dc = -1.0 / 120.0 + y / 2520.0 - y * y / 120960.0
     stretch = add(scale(-2.0 * db, turn), scale(2.0 * dc, cross(Psi, turn)))
-    # Psi x (Psi x w) changes by -[Psi x w]x - [Psi]x [w]x, the last being w Psi^T - (Psi.w) 1.
+    # d/dPsi of Psi x (Psi x w) is -[Psi x w]x - [Psi]x [w]x, and [Psi]x [w]x = w Psi^T - (Psi.w) 1.
     bend = plus(outer(omega, Psi), skewed(-dot(Psi, omega), turn))
     change = plus(skewed(0.0, scale(b, omega)), multiple(-c, bend))
     return multiple(2.0, plus(change, outer(stretch, Psi)))
 
 
 class SWC1(Bottasso):
-    """The torque acts half-way: h T_m."""
+    """The torque acts at the midpoint: h T_m."""
 
     def impulse(self, potential, step, half):
         T_m = potential.torque(step.u, to_body(half, step.o_0))
@@ -154,7 +154,7 @@ class BBTrap(Bottasso):
 
 
 class BBTrapWD(BBTrap):
-    """The same with Omega_start = dexp_{-Psi} Omega_0."""
+    """BBTRAP with Omega_start = dexp_{-Psi} Omega_0."""
 
     reach = constant(4.0)  # the series of dexp is at round-off up to |Psi| = 4
     bends_start_rate = constant(True)

@@ -1,4 +1,4 @@
-"""Schemes that turn the body by the Cayley map with its mean rates: AKW, AKW_DG and CONVECTED.
+"""Schemes that rotate the body by the Cayley map of its mean rates: AKW, AKW_DG and CONVECTED.
 
     R_1 = R_0 cay(h Omega_m),  Omega_m = J^-1 (P - h_w),  P = (Pi_0 + Pi_1)/2.
 
@@ -6,9 +6,9 @@ With c = tan(theta/2) n, theta n the rotation vector of the step, c = (h/2) Omeg
 
     F(c) = P + c x P - Pi_0 - (h/2) T = 0,  P = (2/h) J c + h_w,
 
-T a body torque with the world impulse h (R_0 + R_1)/2 T: a held torque u, which is its own mean and
-does the discrete work 2 c.u, and the pull of the potential, in which the schemes differ. g is the
-divided difference of the potential and o_m = (o_0 + o_1)/2.
+where the body torque T has the world impulse h (R_0 + R_1)/2 T. It is the sum of a held torque u,
+which does the discrete work 2 c.u, and of the pull of the potential, which differs between the
+schemes. g is the divided difference of the potential and o_m = (o_0 + o_1)/2.
 """
 
 import math
@@ -32,18 +32,18 @@ _REACH = 1e4  # the Cayley map reaches every rotation below half a turn
 
 
 class Cayley(Implicit):
-    """What the schemes share; the unknowns are c."""
+    """Base class: the unknowns are c."""
 
     fraction = constant(0.5)
     reach = constant(_REACH)
 
     @required
     def pull(self, potential, o_0, c):
-        """T of the potential."""
+        """The part of T from the potential."""
 
     @required
     def pull_change(self, potential, o_0, c):
-        """Its derivative with c."""
+        """Derivative of the pull with respect to c."""
 
     def equation(self, potential, body, step, c):
         h, D = step.h, scale(2.0 / step.h, body.J)
@@ -57,7 +57,7 @@ class Cayley(Implicit):
         return F, dF, size
 
     def finish(self, potential, body, step, c):
-        q_1, L_1 = _turned(step, c, _torque(self, potential, step, c))
+        q_1, L_1 = _end_of_step(step, c, _torque(self, potential, step, c))
         return q_1, L_1, 2.0 * dot(c, step.u), step.memory
 
     def defect(self, potential, body, step, c, Pi_1, o_1):
@@ -75,7 +75,7 @@ def _torque(scheme, potential, step, c):
 
 
 @inlined
-def _turned(step, c, T):
+def _end_of_step(step, c, T):
     """Attitude and world momentum at the end of the step."""
     r = 1.0 / math.sqrt(1.0 + dot(c, c))
     q_1 = qscale(r, qmul(step.q, (1.0, c[0], c[1], c[2])))
@@ -91,7 +91,7 @@ def _forward(c, v):
 
 @inlined
 def _forward_times(c, v):
-    """1 + c.c times that."""
+    """(1 + c.c) (1 - cross c)^-1 v."""
     return add(add(v, cross(c, v)), scale(dot(c, v), c))
 
 
@@ -102,8 +102,8 @@ def _mean_direction(c, o_0):
 
 
 @inlined
-def _tilting(c, o_0, o_m):
-    """Derivative of o_m, half of that of o_1."""
+def _mean_change(c, o_0, o_m):
+    """Derivative of o_m with respect to c; that of o_1 is twice this."""
     change = plus(outer(c, o_0), plus(outer(scale(-2.0, o_m), c), skewed(dot(c, o_0), o_0)))
     return multiple(1.0 / (1.0 + dot(c, c)), change)
 
@@ -123,18 +123,18 @@ class AKW(Cayley):
     def pull_change(self, potential, o_0, c):
         o_m = _mean_direction(c, o_0)
         if potential.is_uniform():
-            return multiple(-1.0, crossed(potential.gradient(o_m), _tilting(c, o_0, o_m)))
+            return multiple(-1.0, crossed(potential.gradient(o_m), _mean_change(c, o_0, o_m)))
         turn = multiple(1.0 / (1.0 + dot(c, c)), skewed(1.0, scale(-1.0, c)))
         return potential.torque_change(sub(scale(2.0, o_m), o_0), turn)
 
     @known
     def conserves_energy(self, potential):
-        # Only then the mean of the end torques is the divided difference.
+        # Only in a uniform field does the mean of the end torques equal the divided difference.
         return potential.is_uniform()
 
 
 class AKWdg(Cayley):
-    """T = o_m x g. Conserves the energy in every potential."""
+    """T = o_m x g. Conserves energy in every potential."""
 
     def pull(self, potential, o_0, c):
         o_m = _mean_direction(c, o_0)
@@ -142,7 +142,7 @@ class AKWdg(Cayley):
 
     def pull_change(self, potential, o_0, c):
         o_m = _mean_direction(c, o_0)
-        o_1, tilting = sub(scale(2.0, o_m), o_0), _tilting(c, o_0, o_m)
+        o_1, tilting = sub(scale(2.0, o_m), o_0), _mean_change(c, o_0, o_m)
         change = multiple(-1.0, crossed(potential.discrete_gradient(o_0, o_1), tilting))
         if potential.is_uniform():
             return change
@@ -158,8 +158,8 @@ class Convected(Cayley):
     """(R_0 + R_1)/2 T = d x (R_0 + R_1)/2 g, d the world direction.
 
     The base vectors q_j with the conjugate momenta p_j have L = sum q_j x p_j, and the forces
-    g_j d act on their means. Without forces the published system turns the body as AKW does.
-    Conserves the energy in every potential.
+    g_j d act on their means. Without forces the published system moves the body as AKW does.
+    Conserves energy in every potential.
     """
 
     def pull(self, potential, o_0, c):
@@ -171,10 +171,10 @@ class Convected(Cayley):
         o_m = _mean_direction(c, o_0)
         o_1 = sub(scale(2.0, o_m), o_0)
         w = _forward(c, potential.discrete_gradient(o_0, o_1))
-        # From w - c x w = g.
+        # Differentiates w - c x w = g.
         change = skewed(0.0, scale(-1.0, w))
         if not potential.is_uniform():
-            tilting = multiple(2.0, _tilting(c, o_0, o_m))
+            tilting = multiple(2.0, _mean_change(c, o_0, o_m))
             change = plus(change, potential.discrete_gradient_change(o_0, o_1, tilting))
         inverse = plus(outer(c, c), skewed(1.0, c))
         change = multiple(1.0 / (1.0 + dot(c, c)), product(inverse, change))

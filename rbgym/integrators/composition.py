@@ -1,12 +1,12 @@
 """Symmetric compositions: a step made of shorter and backward steps of a symmetric base scheme.
 
-A base of order p, its errors being even, reaches order p + 2 with Suzuki's five stages: two of
-w h, one of (1 - 4 w) h and two of w h again, w = 1/(4 - 4^(1/(p+1))). Order 6 from 2 takes nine
-stages. What the base conserves at any step length, the composition conserves.
+A symmetric base of order p has even errors only, so Suzuki's five stages reach order p + 2: two
+steps of w h, one of (1 - 4 w) h and two of w h, w = 1/(4 - 4^(1/(p+1))). Order 6 from order 2 takes
+nine stages. The composition conserves what the base conserves at every step length.
 
-A base that is kicked by the torques between exact free motions takes kicks and motions of lengths
-of their own: there are fewer errors to cancel, because kicks depend on the attitude alone. For free
-bodies its `when_free` takes the place of that of order four.
+A kicked base, exact free motions between kicks of the torques, has its own lengths of kicks and
+motions: fewer errors have to cancel, because kicks depend on the attitude alone. For free bodies
+the base's `when_free` replaces the composition of order four.
 """
 
 import math
@@ -34,8 +34,8 @@ _HALF_OF_NINE = [
 ]
 _NINE = [*_HALF_OF_NINE, 1.0 - 2.0 * math.fsum(_HALF_OF_NINE), *reversed(_HALF_OF_NINE)]
 
-# Kicks and motions in turn: Blanes & Moan (2002), J. Comput. Appl. Math. 142, 313-330, SRKN11b, for
-# kicks that depend on the attitude alone. The first half of each.
+# Alternating kicks and motions: Blanes & Moan (2002), J. Comput. Appl. Math. 142, 313-330, SRKN11b,
+# for kicks that depend on the attitude alone. The first half of each.
 _KICKS = [
     0.0414649985182624,
     0.198128671918067,
@@ -52,9 +52,9 @@ _MOTIONS = [
 ]
 
 
-class Stage(NamedTuple):
-    """One of the stages of a step: a motion of `length` h, for kicked schemes between kicks of
-    `before` h, bent by `bend` h^2, and of `after` h; others make a whole step of that length.
+class StepStage(NamedTuple):
+    """One stage of a step. A kicked scheme makes a kick of `before` h, bent by `bend` h^2, a motion
+    of `length` h and a kick of `after` h; any other scheme makes a whole step of `length` h.
     """
 
     length: float
@@ -63,27 +63,27 @@ class Stage(NamedTuple):
     bend: float = 0.0
 
 
-def _of_whole_steps(lengths: list[float]) -> list[Stage]:
-    return [Stage(length, 0.5 * length, 0.5 * length) for length in lengths]
+def _whole_steps(lengths: list[float]) -> list[StepStage]:
+    return [StepStage(length, 0.5 * length, 0.5 * length) for length in lengths]
 
 
-def _of_kicks() -> list[Stage]:
+def _kicks_and_motions() -> list[StepStage]:
     kicks = [*_KICKS, 0.5 - math.fsum(_KICKS)]
     motions = [*_MOTIONS, 1.0 - 2.0 * math.fsum(_MOTIONS), *reversed(_MOTIONS)]
     before = [*kicks, *kicks[:0:-1]]
     after = [0.0] * (len(motions) - 1) + [kicks[0]]
-    return [Stage(*stage) for stage in zip(motions, before, after, strict=True)]
+    return [StepStage(*stage) for stage in zip(motions, before, after, strict=True)]
 
 
-# Lobatto's quadrature with four nodes, of order six, made a scheme of order four by double brackets
-# in the kicks within, as Chin (1997), Phys. Lett. A 226, 344-348, does with three nodes. Where the
-# torques are small, so is the error of order four. No coefficient is negative.
+# Lobatto's quadrature with four nodes (order six) becomes a scheme of order four by double brackets
+# in the inner kicks, as Chin (1997), Phys. Lett. A 226, 344-348, does with three nodes. The error
+# of order four is small where the torques are. No coefficient is negative.
 _ROOT = math.sqrt(5.0)
 _NEAR_END, _BEND = 0.5 - 0.5 / _ROOT, (13.0 - 5.0 * _ROOT) / 120.0
 _FORWARD = [
-    Stage(_NEAR_END, 1 / 12),
-    Stage(1.0 / _ROOT, 5 / 12, bend=_BEND),
-    Stage(_NEAR_END, 5 / 12, 1 / 12, _BEND),
+    StepStage(_NEAR_END, 1 / 12),
+    StepStage(1.0 / _ROOT, 5 / 12, bend=_BEND),
+    StepStage(_NEAR_END, 5 / 12, 1 / 12, _BEND),
 ]
 
 _SOURCES = (
@@ -91,23 +91,23 @@ _SOURCES = (
     "Chin (1997) and Rowlands (1991), or Blanes & Moan (2002)",
 )
 _BY_STEPS = {(2, 4): _suzuki(2), (2, 6): _NINE, (4, 6): _suzuki(4)}
-_BY_KICKS = {4: _FORWARD, 6: _of_kicks()}
+_BY_KICKS = {4: _FORWARD, 6: _kicks_and_motions()}
 
-# What the kernels read: row 0 is the base itself, the others follow the tables.
-_ROWS = [_of_whole_steps([1.0]), *map(_of_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
+# The kernels read these: row 0 is the base itself, the others follow the tables.
+_ROWS = [_whole_steps([1.0]), *map(_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
 _PLACES: dict[Any, int] = {key: 1 + k for k, key in enumerate([*_BY_STEPS, *_BY_KICKS])}
 COUNTS = np.array([len(row) for row in _ROWS])
-_NONE = Stage(0.0, 0.0)
+_NONE = StepStage(0.0, 0.0)
 STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
 
 
-def in_use(
+def choose_scheme(
     record: Integrator, potential: Potential, rotors: bool, symmetric: bool = False
 ) -> tuple[Scheme, int]:
-    """The scheme, and the row of its stages, that steps bodies in this potential; symmetric:
-    whether the first two moments of each are equal, and stay so."""
+    """The scheme that steps bodies in this potential, and its row of `STAGES`; symmetric: whether
+    the first two moments of each body are equal, and stay so."""
     scheme, composition = record.scheme, record.composition
-    if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
+    if rotors and record.by_kicks:  # the motion is not exact: kicks would lose their order
         composition = _PLACES[2, record.order]
     if rotors:
         return scheme.with_rotors(), composition
@@ -118,10 +118,10 @@ def in_use(
 
 
 def compose(base: Integrator, order: int) -> Integrator:
-    """The composition of a symmetric scheme, for use wherever a name is: "imidm:4" names it too.
+    """The composition of a symmetric scheme; "imidm:4" names one, too.
 
-    Raises ValueError if the base is not symmetric, is composed already, or if there is no
-    composition of that order.
+    Raises ValueError if the base is not symmetric, is a composition itself, or has no composition
+    of that order.
     """
     if base.composition or not base.symmetric:
         raise ValueError(f"base must be symmetric and not composed already, got {base.name!r}")

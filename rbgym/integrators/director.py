@@ -1,22 +1,22 @@
 """Director energy-momentum scheme, Betsch & Siebert (2009), section 3, after Betsch & Steinmann.
 
-The three directors d_I, the principal axes in the world, move with velocities v_I under the
-constraint that they stay orthonormal at the ends of the steps:
+The three directors d_I are the principal axes in the world. They move with velocities v_I, and a
+constraint keeps them orthonormal at the ends of the steps:
 
     d_I,1 - d_I,0 = (h/2)(v_I,0 + v_I,1),
     E_I (v_I,1 - v_I,0) = impulses + constraint impulses along the gradients at the mean directors.
 
-E = (tr J)/2 - J is the Euler tensor. The constraint impulses have no moment, so that the momentum
-L = sum E_I d_I x v_I changes by the impulses' moments alone: three equations for the three
+E = (tr J)/2 - J is the Euler tensor. The constraint impulses have no moment, so the moments of the
+other impulses alone change the momentum L = sum E_I d_I x v_I: three equations for the three
 parameters of C = R_0^T R_1. With w_I = R_0^T v_I,0 and Y_I = (2/h) e_I + w_I they are
 
     F(e) = -(1/2)(sum E_I C e_I x Y_I + Pi_0 + Pi') = 0,
 
-Pi' = h (R_half u + o_0 x (1 + C)/2 g) the impulses' moment in the axes of the start: of a held
-torque u, and of the potential with its divided difference g. e = tan(theta/4) n, see `rotations`.
+Pi' = h (R_half u + o_0 x (1 + C)/2 g) the impulses' moment in body axes at the start, by a held
+torque u and by the potential with its divided difference g. e = tan(theta/4) n, see `rotations`.
 
-The end velocities are not those of a rigid rotation: what the scheme conserves is the energy of its
-director velocities, which are memory. Rebuilt from the rates at each step, they would lose it.
+The end velocities are not those of a rigid rotation: the scheme conserves the energy of its
+director velocities, its memory, which recomputing them from the rates at each step would lose.
 """
 
 from rbgym.compiled.jit import inlined
@@ -24,7 +24,7 @@ from rbgym.compiled.record import constant
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Implicit, Integrator
 from rbgym.integrators.rotations import (
     directions,
-    end_tilting,
+    end_change,
     forth,
     half_matrix,
     half_turn,
@@ -37,14 +37,14 @@ from rbgym.rows import put_vector, vector, vector_if
 
 
 class DirEM(Implicit):
-    """The step in the three unknowns e; its memory are the director velocities w_I."""
+    """The step in the three unknowns e; the director velocities w_I are its memory."""
 
     fraction = constant(0.25)
     memory_size = constant(9)
 
     def equation(self, potential, body, step, e):
         C, G = _columns(e), _forces(body, step)
-        # How the moment changes with body rotations about the axes.
+        # Derivative of the moment with respect to body rotations about the axes.
         change = (
             sub(cross(C[1], G[2]), cross(C[2], G[1])),
             sub(cross(C[2], G[0]), cross(C[0], G[2])),
@@ -121,7 +121,7 @@ def _impulse(potential, step, e):
 
 @inlined
 def _impulse_change(potential, step, e):
-    """Derivative of Pi' with e."""
+    """Derivative of Pi' with respect to e."""
     change = product(half_matrix(e), crossed(scale(-1.0, step.u), half_turn(e)))
     if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
@@ -129,7 +129,7 @@ def _impulse_change(potential, step, e):
         C = of_quaternion(whole(e))
         force = product(C, crossed(scale(-0.5, g), whole_turn(e)))
         if not potential.is_uniform():
-            bend = potential.discrete_gradient_change(step.o_0, o_1, end_tilting(e, o_1))
+            bend = potential.discrete_gradient_change(step.o_0, o_1, end_change(e, o_1))
             force = plus(force, multiple(0.5, plus(bend, product(C, bend))))
         change = plus(change, crossed(step.o_0, force))
     return multiple(step.h, change)
@@ -137,7 +137,7 @@ def _impulse_change(potential, step, e):
 
 @inlined
 def _columns(e):
-    """C e_I, one after the other."""
+    """The columns C e_I."""
     return of_quaternion(qconj(whole(e)))
 
 

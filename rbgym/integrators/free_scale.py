@@ -1,10 +1,10 @@
-"""The scalable body of Moller & Glocker (2012) without the constraint on its size, for the engine.
+"""The scalable body of Moller & Glocker (2012) with a free size, for the engine.
 
-The step is that of `rbgym.scalable_step`: seven degrees of freedom, of which the engine's rows hold
-attitude and momentum, and the memory scale, scaling momentum and scaling force. The rows of the
-inertia are those of the present size, s^2 Theta, so that angular velocity and energy of rotation
-are what they are for every other body. It is no scheme of the catalogue, but what "scalable_em"
-becomes for a body whose size is free.
+It takes the step of `rbgym.scalable_step`. Of its state, the engine's rows hold attitude and
+momentum, and the memory holds scale, scaling momentum and scaling force. The rows of the inertia
+hold s^2 Theta, the inertia at the current size, so that angular velocity and rotational energy mean
+the same as for every other body. It is not in the catalogue: "scalable_em" becomes this scheme for
+a body whose size is free.
 """
 
 import math
@@ -14,7 +14,7 @@ from rbgym.compiled.record import constant
 from rbgym.integrators.interface import Explicit, Hasty
 from rbgym.quaternion import scale
 from rbgym.rows import J_INV, LANES, J, put_vector, vector, vector_if
-from rbgym.scalable_step import Inertia, Load, Motion, end_of_step, quickly_solved, solved, step_of
+from rbgym.scalable_step import FullState, Inertia, Load, end_of_step, fast_root, find_root, step_of
 
 # Rows of the memory: s, sigma [kg m^2/s], S [N m] and the three moments Theta at s = 1.
 SCALE, SCALING, FORCE, REFERENCE = 0, 1, 2, 3
@@ -24,32 +24,32 @@ _ZERO = (0.0, 0.0, 0.0)
 
 @inlined
 def _scalable(step):
-    """The step as that of a scalable body."""
+    """The same step for `rbgym.scalable_step`."""
     s, sigma, force, moments = step.memory
     half_trace = 0.5 * (moments[0] + moments[1] + moments[2])
-    # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
+    # The torque u is the moment u/s: M has the impulse h |A_m|^2 R_m M, and |A_m|^2 is nearly s.
     load = Load(_ZERO, force, scale(1.0 / s, step.u))
-    now = Motion(_ZERO, _ZERO, step.q, s, sigma, step.L)
+    now = FullState(_ZERO, _ZERO, step.q, s, sigma, step.L)
     return step_of(Inertia(1.0, half_trace, moments), now, load, step.h, False)
 
 
 @inlined
 def _outcome(step, scalable, good, root):
     _, end = end_of_step(scalable, root)
-    w = end.q[0] if good else math.nan  # which the engine refuses
+    w = end.q[0] if good else math.nan  # the engine rejects a NaN
     q = (w, end.q[1], end.q[2], end.q[3])
     _, _, force, moments = step.memory
     return q, end.L, 0.0, (end.s, end.sigma, force, moments)
 
 
 class FreeScaleFar(Explicit):
-    """Any step that can be solved, one body after the other."""
+    """Solves every step that has a solution, one body after the other."""
 
     memory_size = constant(6)
 
     def root(self, scalable):
-        """Whether the step is solved, and how."""
-        return solved(scalable)
+        """Whether the step has a solution, and the solution."""
+        return find_root(scalable)
 
     def finish(self, potential, body, step, x):
         scalable = _scalable(step)
@@ -75,10 +75,10 @@ _FAR = FreeScaleFar()
 
 
 class FreeScale(FreeScaleFar, Hasty):
-    """Steps that few corrections solve; others go to `FreeScaleFar`."""
+    """Solves the steps that few corrections solve; the others go to `FreeScaleFar`."""
 
     def root(self, scalable):
-        return quickly_solved(scalable)
+        return fast_root(scalable)
 
     def thorough(self):
         return _FAR

@@ -1,4 +1,4 @@
-"""What the engine asks of a scheme, and what the catalogue says of it.
+"""The interface of a scheme to the engine, and its entry in the catalogue.
 
 All vectors are tuples of floats in principal axes, except L, which is in world axes.
 """
@@ -22,8 +22,8 @@ class Body(NamedTuple):
 
 
 class Kicks(NamedTuple):
-    """For how long [s] the torques act at once before and after a free motion; those before it with
-    so much of their double bracket with the motion, `bend` s^2."""
+    """Kicks before and after a free motion: for how long [s] the torques act in each. The first one
+    includes `bend` [s^2] times the double bracket of torques and motion."""
 
     before: float
     after: float
@@ -31,11 +31,11 @@ class Kicks(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step to be solved: its start, the held torque u, the length h and the scheme's memory.
+    """The data of one step: its start, the held torque u, the length h and the scheme's memory.
 
     q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
-    whether the torque was set since the last step. Of schemes that are kicked: the kicks, and the
-    potential as it is at the end.
+    whether the torque was set since the last step. For kicked schemes only: the kicks, and `later`,
+    the potential at the end of the step.
     """
 
     q: Quaternion
@@ -51,52 +51,52 @@ class Step(NamedTuple):
 
 
 class Scheme(Record):
-    """What all schemes have. Derive one from `Explicit` or from `Implicit`.
+    """Base class of all schemes. Derive yours from `Explicit` or from `Implicit`.
 
-    Memory is what a body carries from step to step besides q, L, E and rotors. In the methods for
-    it `i` is where the lane's first row lies in the buffer and `m` where its first memory row does.
+    Memory is what a body carries from step to step in addition to q, L, E and rotors. In its
+    methods `i` is the index of the lane's first row in the buffer, `m` of its first memory row.
     """
 
     @required
     def is_explicit(self):
-        """Whether a step takes no solution of equations."""
+        """Whether a step solves no equations."""
 
     @required
     def has_unknowns(self):
-        """Whether the engine solves equations for it; known while compiling."""
+        """Whether the engine solves equations for it; a compile-time constant."""
 
     @required
     def finish(self, potential, body, step, x):
         """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
 
     def with_rotors(self):
-        """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
+        """The scheme, of equal memory, that steps bodies with rotors; a constant."""
         return self
 
     def when_symmetric(self):
-        """The scheme for bodies whose first two moments are equal and that have no rotors, if it is
-        another: a constant, of equal memory."""
+        """The scheme, of equal memory, that steps bodies without rotors whose first two moments are
+        equal; a constant."""
         return self
 
     def when_free(self):
-        """Of a kicked scheme: the one, if any, of order four and equal memory that takes the place
-        of its composition where there is no potential and no rotor; a constant."""
+        """A scheme of order four and equal memory that replaces the composition of this kicked
+        scheme if there is no potential and no rotor; a constant, or None."""
 
-    prepares = constant(False, "Whether `prepare` is called before `finish`, for all bodies first.")
-    reach = constant(1.0, "Largest |x|^2 that the scheme's formulas are made for.")
+    prepares = constant(False, "Whether the engine calls `prepare` for all bodies, then `finish`.")
+    reach = constant(1.0, "Largest |x|^2 at which the scheme's formulas are accurate.")
 
     @known
     def conserves_energy(self, potential):
-        """Whether the total energy is conserved in exact arithmetic; known while compiling."""
+        """Whether the step conserves total energy in exact arithmetic; a compile-time constant."""
         return False
 
-    level_follows = constant(False, "Whether the level is the energy, and no work, under a torque.")
-    is_kicked = constant(False, "Whether torques act at the ends of a free motion alone.")
+    level_follows = constant(False, "Whether, under a torque, the level is just the new energy.")
+    is_kicked = constant(False, "Whether torques act only at the ends of a free motion.")
 
     @known
     def is_projected(self, potential):
-        """Whether the energy is brought back to its level at the end of each step, which the scheme
-        does not conserve by itself; known while compiling."""
+        """Whether the engine projects the energy, which the scheme does not conserve by itself,
+        back to its level after each step; a compile-time constant."""
         return False
 
     memory_size = constant(0, "Number of rows of memory.")
@@ -106,38 +106,38 @@ class Scheme(Record):
         return ()
 
     def store_memory(self, buffer, i, m, memory, unchanged):
-        """Write the memory rows; `unchanged`: leave them as they are."""
+        """Write the memory rows, unless `unchanged`."""
 
     def reset_memory(self, buffer, i, m, q, omega):
         """Write the memory of a body that starts at attitude q with body rates omega."""
 
 
 class AnyScheme(Scheme):
-    """Stands for every scheme without memory, where only that matters: the kernels for that are
-    compiled once."""
+    """Any scheme without memory, in kernels that need to know no more of it: they are compiled once
+    for all."""
 
 
 class Explicit(Scheme):
-    """A scheme without unknowns: everything is done in `finish`, or in `prepare` and `finish`.
+    """A scheme without unknowns: `finish`, or `prepare` and `finish`, do everything.
 
-    What is not finite is refused: a step beyond the reach of the scheme returns NaN as its L_1. Of
-    such a scheme nobody asks for an `equation`, or its `defect`.
+    To reject a step beyond its reach, the scheme returns NaN as L_1. The engine never calls
+    `equation` and `defect` of such a scheme.
     """
 
     is_explicit = constant(True)
     has_unknowns = constant(False)
 
     def prepare(self, potential, body, step):
-        """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes are
-        quicker than a long one: a processor works on several bodies at once as far as it looks
-        ahead."""
+        """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes over
+        the bodies are faster than a long one: a processor overlaps the work on several bodies only
+        as far as it looks ahead."""
         return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
     def equation(self, potential, body, step, x):
         return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
 
     def defect(self, potential, body, step, x, Pi_1, o_1):
-        return 0.0, 0.0  # nothing was solved
+        return 0.0, 0.0  # no equation to solve
 
 
 class Hasty(Explicit):
@@ -145,7 +145,7 @@ class Hasty(Explicit):
 
     @required
     def thorough(self):
-        """The scheme, a constant, that takes up the lanes that this one could not solve."""
+        """The scheme that steps the lanes that this one cannot solve; a constant."""
 
 
 class Implicit(Scheme):
@@ -170,7 +170,7 @@ class Implicit(Scheme):
 
     @required
     def defect(self, potential, body, step, x, Pi_1, o_1):
-        """Square of what the equation still lacks at the new state, and of its scale."""
+        """Squared residual of the equation at the new state, and the square of its scale."""
 
 
 ENERGY, MOMENTUM = "energy", "angular_momentum"
@@ -187,8 +187,8 @@ def conserved(
 
 
 def with_spin(conserves: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The same, and in potentials the spin of a symmetric body about their axis."""
-    return {kind: kept if kind == FREE else (*kept, SPIN) for kind, kept in conserves.items()}
+    """The same invariants, plus, in potentials, the spin of a symmetric body about their axis."""
+    return {kind: has if kind == FREE else (*has, SPIN) for kind, has in conserves.items()}
 
 
 CONSERVES_ALL = conserved((ENERGY, MOMENTUM), (ENERGY, UPRIGHT), (ENERGY, UPRIGHT))
@@ -200,22 +200,22 @@ CONSERVES_MOMENTUM = conserved((MOMENTUM,), (UPRIGHT,), (UPRIGHT,))
 class Integrator:
     """One scheme of the catalogue.
 
-    order: of the motion under a held torque and a potential; free_order: of the free motion,
-    where that is higher (infinite: exact but for round-off).
+    order: for the motion under a held torque and a potential; free_order: for the free motion, if
+    that is higher (infinite: exact to round-off).
     conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
-    invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
-    "vertical_momentum" (its component along the world's third axis); and "spin", the rate about the
-    third axis where J_1 = J_2, not J_3, and the potential has that axis. Every scheme keeps the
-    reported quaternion at unit length.
-    energy_by_projection: whether the energy in a potential, or with rotors, is kept by taking a
-    part of the error of each step away, and not by the scheme itself.
-    supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
-    of mass moves too) and "scale" (the body changes its size).
-    of_rates: whether the rates themselves are advanced, and not derived from a momentum in world
-    axes: then a small error of the attitude is no large one of a slender body's spin.
-    vectorised: whether several bodies are stepped by one instruction; else one by one.
+    invariants that it conserves to round-off: "energy", "angular_momentum" (the world vector),
+    "vertical_momentum" (its component along the world's third axis) and "spin", the rate about the
+    third axis if J_1 = J_2, not J_3, and the potential has that axis. Every scheme reports
+    quaternions of unit length.
+    energy_by_projection: whether a projection, not the scheme itself, conserves the energy in a
+    potential or with rotors: it removes a part of each step's error.
+    supports: some of "potential", "torque" (held over the step), "rotors", "translation" (the
+    centre of mass moves too) and "scale" (the body changes its size).
+    of_rates: whether the scheme advances the rates themselves, not a momentum in world axes: then a
+    small error of the attitude does not become a large one of a slender body's spin.
+    vectorised: whether one instruction steps several bodies; otherwise one by one.
     composition: row of `composition.STAGES`, 0 for the scheme itself.
-    checked: for a scheme with options, the record with what it declares made to fit them.
+    checked: for a scheme with options: checks them, and adapts what the entry declares to them.
     """
 
     name: str
@@ -234,7 +234,7 @@ class Integrator:
     checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless the scheme is of a class that has all methods."""
+        """Raises ValueError unless the scheme has all required methods."""
         if not isinstance(self.scheme, Explicit | Implicit):
             raise ValueError(
                 "scheme must be of a subclass of rbgym.integrators.Explicit or Implicit, "
@@ -242,40 +242,39 @@ class Integrator:
             )
         if missing := missing_methods(type(self.scheme)):
             raise ValueError(
-                f"scheme must be of a class with the methods {', '.join(missing)}, "
-                f"got {self.scheme!r}"
+                f"scheme must have the methods {', '.join(missing)}, got {self.scheme!r}"
             )
 
     @property
     def explicit(self) -> bool:
-        """Whether a step takes no solution of equations."""
+        """Whether a step solves no equations."""
         return bool(self.scheme.is_explicit())
 
     @property
     def memory(self) -> int:
-        """Number of values that a body carries besides attitude, momentum and energy level."""
+        """How many numbers a body carries in addition to attitude, momentum and energy level."""
         return int(self.scheme.memory_size())
 
     @property
     def by_kicks(self) -> bool:
-        """Whether it is composed of kicks and exact motions, not of whole steps."""
+        """Whether it is a composition of kicks and exact motions, not of whole steps."""
         return self.composition > 0 and bool(self.scheme.is_kicked())
 
     def is_projected(self, quantity: str, potential: str) -> bool:
-        """Whether an invariant is kept in a potential of this kind by projection alone."""
+        """Whether projection alone conserves this invariant in this kind of potential."""
         return self.energy_by_projection and quantity == ENERGY and potential != FREE
 
     def revised(self, **options: Any) -> Integrator:
-        """The record with other options of its scheme.
+        """A copy whose scheme has these options.
 
-        Raises ValueError for an option that the scheme does not have, or a value it does not take.
+        Raises ValueError for an option that the scheme does not have, or a wrong value.
         """
         if not options:
             return self
         if self.checked is None or not set(options) <= set(self.scheme._fields):
             allowed = list(self.scheme._fields) if self.checked else []
             raise ValueError(
-                f"options of integrator {self.name!r} must be among {allowed}, got {options}"
+                f"options of integrator {self.name!r} must be some of {allowed}, got {options}"
             )
         name = f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())})"
         scheme = type(self.scheme)(**{**self.scheme._asdict(), **options})

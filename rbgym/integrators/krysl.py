@@ -1,6 +1,6 @@
-"""The Euler steps of Krysl (2007) and the four schemes composed of them, sections 3.2 to 3.6.
+"""The Euler steps of Krysl (2007) and four compositions of them, sections 3.2 to 3.6.
 
-With T the body torque, Omega = J^-1 (Pi - h_w) and s the length of the step, two forms of each:
+Each step has two forms. With T the body torque, Omega = J^-1 (Pi - h_w) and s the step length:
 
               rate form (11), (12)                          momentum form (18), (19)
     forward   R_1 = R_0 exp(s Omega_0)                      the same attitude
@@ -8,9 +8,9 @@ With T the body torque, Omega = J^-1 (Pi - h_w) and s the length of the step, tw
     backward  R_1 = R_0 exp(s Omega_1)                      the same attitude
               Pi_1 = Pi_0 + s (Pi_1 x Omega_1 + T_1)        L_1 = L_0 + s R_1 T_1
 
-Half a forward and half a backward step make TRAP and TRAPM, half a backward and half a forward one
-IMID and IMIDM. Only the backward step asks for a solution. Its unknown is phi = s Omega_1; with
-P = (1/s) J phi + h_w, the momentum at its end,
+TRAP and TRAPM are half a forward and then half a backward step, IMID and IMIDM half a backward and
+then half a forward one. Only the backward step solves an equation. Its unknown is phi = s Omega_1;
+with P = (1/s) J phi + h_w, the momentum at its end,
 
     F(phi) = P + phi x P - Pi_0 - s T(exp(-phi) o_0)        rate form
     F(phi) = P - exp(-phi) Pi_0 - s T(exp(-phi) o_0)        momentum form
@@ -47,7 +47,7 @@ class ForwardEuler(Explicit):
     def finish(self, potential, body, step, x):
         end = _forward(self, potential, body, step, step.h)
         omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-        # Beyond the reach of the series there is no step: what is not finite is refused.
+        # Beyond the reach of the series, NaN makes the engine reject the step.
         inside = step.h * step.h * dot(omega, omega) <= _REACH
         return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, step.memory
 
@@ -59,13 +59,13 @@ class ForwardEulerM(ForwardEuler):
 
 
 class BackwardEuler(Implicit):
-    """A backward step in the rate form, (12); what the schemes with such a step share."""
+    """A backward step in the rate form, (12); base class of all schemes with such a step."""
 
     fraction = constant(1.0)
     reach = constant(_REACH)
     leads = constant(False, "Whether half a forward step comes before the backward one.")
     follows = constant(False, "Whether half a forward step comes after the backward one.")
-    in_momentum_form = constant(False, "Whether the world momentum is what is advanced.")
+    in_momentum_form = constant(False, "Whether the step advances the world momentum.")
 
     def equation(self, potential, body, step, phi):
         start, s = _start(self, potential, body, step)
@@ -119,7 +119,7 @@ def _forward(scheme, potential, body, step, s):
 
 @inlined
 def _start(scheme, potential, body, step):
-    """The state from which the backward step starts, and its length."""
+    """The state at the start of the backward step, and the length of that step."""
     if scheme.leads():
         return _forward(scheme, potential, body, step, 0.5 * step.h), 0.5 * step.h
     return step, step.h * scheme.fraction()

@@ -6,19 +6,19 @@ with e = tan(theta/4) n (see `rotations`) and P = (4/h) J e, its step is
 
     F(e) = (1 - e.e) P + 2 e x P - (1 + e.e)^2 M = 0,
 
-M the momentum that leaves the start, Pi_0 plus the impulse there; Pi_1 is
+M the momentum just after the start, Pi_0 plus the impulse there; Pi_1 is
 
     ((1 - e.e) P - 2 e x P)/(1 + e.e)^2
 
-plus the impulse at the end. A held torque u gives half of its impulse at each end.
+plus the impulse at the end. A held torque u gives half of its impulse at either end.
 
 QUAT_VI  V(q_m) gives (h/2) N/(1 + e.e) at either end, g = dV/do at o_m,
          N_0 = (o_0 - e x o_0) x g - (e.o_0) g,  N_1 = (o_1 + e x o_1) x g + (e.o_1) g.
 PDMV     discrete Moser-Veselov with preprocessed inertia, Hairer & Vilmart (2006),
-         1/J~_j = s/J_j + d with s and d such that the free motion is of order 2, 4 or 6; between
-         half kicks of the potential's torque.
+         1/J~_j = s/J_j + d with s and d such that the free motion has order 2, 4 or 6; between half
+         kicks of the potential's torque.
 
-Both conserve the energy of a free body: its momenta before and after, (1 - e.e) P +- 2 e x P, have
+Both conserve the energy of a free body: the momenta (1 - e.e) P +- 2 e x P before and after have
 the same J^-1 norm.
 """
 
@@ -29,8 +29,8 @@ from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, known, required
 from rbgym.integrators.interface import CONSERVES_FREE_ENERGY, Implicit, Integrator, with_spin
-from rbgym.integrators.rotations import directions, mean_tilting, whole
-from rbgym.integrators.splitting import end_of_step, kicked
+from rbgym.integrators.rotations import directions, mean_change, whole
+from rbgym.integrators.splitting import end_of_step, half_kick
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.potentials import NoPotential
 from rbgym.quaternion import add, cross, dot, scale, sub, times, to_world
@@ -39,7 +39,7 @@ _NO_POTENTIAL = NoPotential()
 
 
 class MoserVeselov(Implicit):
-    """What the schemes share; the unknowns are e."""
+    """Base class: the unknowns are e."""
 
     fraction = constant(0.25)
 
@@ -49,11 +49,11 @@ class MoserVeselov(Implicit):
 
     @required
     def leaving_change(self, potential, step, e):
-        """Derivative of M with e."""
+        """Derivative of M with respect to e."""
 
     @required
     def working_moments(self, potential, body, step):
-        """The moments of inertia that the scheme works with."""
+        """The moments of inertia in the scheme's equation."""
 
     def equation(self, potential, body, step, e):
         h, J = step.h, self.working_moments(potential, body, step)
@@ -90,7 +90,7 @@ def _size(step, M):
 
 
 class QuatVI(MoserVeselov):
-    """The potential acts by V(q_m)."""
+    """The potential acts through V(q_m)."""
 
     def leaving(self, potential, step, e):
         half, Pi = 0.5 * step.h, add(step.Pi_0, scale(0.5 * step.h, step.u))
@@ -105,7 +105,7 @@ class QuatVI(MoserVeselov):
         change = plus(outer(g, o_0), crossed(g, skewed(0.0, o_0)))
         change = multiple(-1.0, plus(change, outer(scale(2.0 * c, _pull_0(potential, e, o_0)), e)))
         if not potential.is_uniform():
-            bend = product(potential.hessian(o_m), mean_tilting(e, o_0, o_m))
+            bend = product(potential.hessian(o_m), mean_change(e, o_0, o_m))
             lever = sub(o_0, cross(e, o_0))
             change = plus(change, plus(crossed(lever, bend), multiple(-dot(e, o_0), bend)))
         return multiple(0.5 * step.h * c, change)
@@ -142,16 +142,16 @@ class PDMV(MoserVeselov):
     """The potential acts by half kicks. order: of the free motion, 2, 4 or 6."""
 
     order: int = 6
-    reach = constant(0.1225)  # 1.4 rad a step: the series for the moments are not made for more
+    reach = constant(0.1225)  # 1.4 rad a step: beyond, the series for the moments are not accurate
 
     def leaving(self, potential, step, e):
-        return kicked(potential, step)
+        return half_kick(potential, step)
 
     def leaving_change(self, potential, step, e):
         return multiple(0.0, outer(e, e))
 
     def working_moments(self, potential, body, step):
-        Pi, J, a, h2 = kicked(potential, step), body.J, body.J_inv, 0.5 * step.h * step.h
+        Pi, J, a, h2 = half_kick(potential, step), body.J, body.J_inv, 0.5 * step.h * step.h
         C, H = h2 * dot(Pi, Pi), h2 * dot(Pi, times(a, Pi))
         r = a[0] * a[1] * a[2]  # 1/D
         S_1, S_2 = J[0] + J[1] + J[2], dot(J, J)
@@ -169,7 +169,7 @@ class PDMV(MoserVeselov):
     def finish(self, potential, body, step, e):
         q_1, L_1, work, memory = end_of_step(potential, body, step, whole(e))
         J = self.working_moments(potential, body, step)
-        # Beyond its range the series for the moments gives none; what is not finite is refused.
+        # Beyond its range the series gives no moments of inertia: NaN rejects the step.
         real = (J[0] > 0.0) & (J[1] > 0.0) & (J[2] > 0.0)
         return q_1, scale(1.0 if real else math.nan, L_1), work, memory
 

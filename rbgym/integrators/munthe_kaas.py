@@ -3,9 +3,9 @@
     Psi_k = h sum_j a_kj dexp^-1 Omega_j,           dexp^-1 = (dexp_{-Psi_j})^-1,
     Pi_k  = exp(-Psi_k)(Pi_0 + h sum_j a_kj exp(Psi_j) T_j),   Omega_k = J^-1 (Pi_k - h_w),
 
-T_j the body torque at R_0 exp(Psi_j); the step itself the same with b_j. (As printed, the torque
-inside the first sum has the index of the row; it must be that of the column.) All stages keep the
-world momentum of a free body.
+T_j the body torque at R_0 exp(Psi_j); the step itself uses b_j in the same formulas. (The paper
+prints the torque inside the first sum with the index of the row; it must be the column's.) All
+stages conserve the world momentum of a free body.
 """
 
 import math
@@ -32,7 +32,7 @@ from rbgym.quaternion import (
     to_world,
 )
 
-_REACH = 16.0  # |Psi|^2 for which the series are at round-off
+_REACH = 16.0  # |Psi|^2 up to which the series are exact to round-off
 _SWEEPS = 200
 _LAST_CHANGE = 1e-30  # squared, relative
 _ZERO = (0.0, 0.0, 0.0)
@@ -43,7 +43,7 @@ def _inverse_tangent(Psi, omega):
     """(dexp_{-Psi})^-1 omega."""
     quarter = 0.25 * dot(Psi, Psi)
     b, c = dexp_factors(quarter)
-    # (1 - (t/2) cot(t/2))/t^2, with sin(t/2)/(t/2) from half of that angle.
+    # s = (1 - (t/2) cot(t/2))/t^2, with sin(t/2)/(t/2) from the half angle t/4.
     cos, sinc = even_odd(0.25 * quarter)
     s = 0.25 * (b - c) / (cos * sinc)
     turn = cross(Psi, omega)
@@ -52,7 +52,7 @@ def _inverse_tangent(Psi, omega):
 
 @inlined
 def _stage(potential, body, step, Psi, impulse):
-    """dexp^-1 Omega, and the torque in the axes of the start, where the body has turned by Psi."""
+    """dexp^-1 Omega after the body has turned by Psi, and the torque in body axes at the start."""
     turn = exponential(Psi)
     Pi = to_body(turn, add(step.Pi_0, impulse))
     rate = _inverse_tangent(Psi, times(body.J_inv, sub(Pi, body.rotor)))
@@ -61,22 +61,22 @@ def _stage(potential, body, step, Psi, impulse):
 
 @inlined
 def _end_of_step(step, Psi, impulse, solved):
-    """What `finish` returns; what is not finite is refused."""
+    """What `finish` returns; NaN rejects a step that is not solved."""
     L_1 = add(step.L, to_world(step.q, impulse))
     return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
 
 
 @inlined
-def _mixed(h, w, k_0, k_1, k_2, k_3):
-    """h times the sum of vectors with weights w."""
+def _sum(h, w, k_0, k_1, k_2, k_3):
+    """h times the sum of four vectors with weights w."""
     early, late = add(scale(w[0], k_0), scale(w[1], k_1)), add(scale(w[2], k_2), scale(w[3], k_3))
     return scale(h, add(early, late))
 
 
 class FourStages(Explicit):
-    """Coefficients a (4, 4) and b (4,), a strictly lower triangular: the same work for all bodies.
+    """Tableau a (4, 4), strictly lower triangular, and b (4,): the same work for all bodies.
 
-    Fewer stages have zeros behind them.
+    Zeros fill a tableau of fewer stages.
     """
 
     a: tuple[tuple[float, ...], ...]
@@ -88,19 +88,19 @@ class FourStages(Explicit):
         T_0 = potential.torque(step.u, step.o_0)
         Psi_1, M_1 = scale(h * a[1][0], k_0), scale(h * a[1][0], T_0)
         k_1, T_1 = _stage(potential, body, step, Psi_1, M_1)
-        Psi_2, M_2 = _mixed(h, a[2], k_0, k_1, zero, zero), _mixed(h, a[2], T_0, T_1, zero, zero)
+        Psi_2, M_2 = _sum(h, a[2], k_0, k_1, zero, zero), _sum(h, a[2], T_0, T_1, zero, zero)
         k_2, T_2 = _stage(potential, body, step, Psi_2, M_2)
-        Psi_3, M_3 = _mixed(h, a[3], k_0, k_1, k_2, zero), _mixed(h, a[3], T_0, T_1, T_2, zero)
+        Psi_3, M_3 = _sum(h, a[3], k_0, k_1, k_2, zero), _sum(h, a[3], T_0, T_1, T_2, zero)
         k_3, T_3 = _stage(potential, body, step, Psi_3, M_3)
-        Psi, M = _mixed(h, b, k_0, k_1, k_2, k_3), _mixed(h, b, T_0, T_1, T_2, T_3)
+        Psi, M = _sum(h, b, k_0, k_1, k_2, k_3), _sum(h, b, T_0, T_1, T_2, T_3)
         solved = (dot(Psi_1, Psi_1) <= _REACH) & (dot(Psi_2, Psi_2) <= _REACH)
         solved = solved & (dot(Psi_3, Psi_3) <= _REACH) & (dot(Psi, Psi) <= _REACH)
         return _end_of_step(step, Psi, M, solved)
 
 
 class Tableau(Explicit):
-    """Coefficients a (s, s) and b (s,), one body after the other: with sweeps through the stages
-    until nothing changes, or with one where a is strictly lower triangular."""
+    """Tableau a (s, s) and b (s,), for one body after the other: sweeps through the stages until
+    nothing changes, or sweeps once if a is strictly lower triangular."""
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
@@ -116,7 +116,7 @@ class Tableau(Explicit):
 
 @outlined
 def _solve(tableau, potential, body, step):
-    """Psi, the impulse of the torques in the axes of the start, and whether that is a solution."""
+    """Psi, the impulse of the torques in body axes at the start, and whether that is a solution."""
     a, b, h = tableau.a, tableau.b, step.h
     stages = len(b)
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
@@ -150,23 +150,22 @@ def _solve(tableau, potential, body, step):
     return Psi, impulse, solved and dot(Psi, Psi) <= _REACH
 
 
-# Of a tableau; those in use have coefficients of a few units.
-_LARGEST = 1e6
+_LARGEST = 1e6  # coefficient of a tableau; those in practice are at most a few units
 
 
 def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
-    """The Munthe-Kaas integrator of a Runge-Kutta tableau, for use wherever a name is.
+    """The Munthe-Kaas integrator of a Runge-Kutta tableau, for use in place of a name.
 
-    A: (s, s), b: (s,), c: (s,), its row sums. The declared order is that of the tableau, up to 4.
-    Raises ValueError for shapes that do not fit, values that are not finite, a c that is not the
-    row sums of A, or a tableau that is not consistent (the sum of b is not 1).
+    A: (s, s); b: (s,); c: (s,), the row sums of A. It declares the order of the tableau, up to 4.
+    Raises ValueError for wrong shapes, values that are not finite, a c that is not the row sums of
+    A, or an inconsistent tableau (b does not sum to 1).
     """
     shapes = real("A", A).shape, real("b", b).shape, real("c", c).shape
     s = math.prod(shapes[1])
     if shapes != ((s, s), (s,), (s,)):
         raise ValueError(f"A, b and c must have shapes (s, s), (s,) and (s,), got {shapes}")
     a, weights, nodes = finite("A", A, (s, s)), finite("b", b, (s,)), finite("c", c, (s,))
-    # Beyond, sums of them need not be finite.
+    # Sums of larger ones might overflow.
     if max(np.abs(a).max(initial=0.0), np.abs(weights).max(initial=0.0)) > _LARGEST:
         raise ValueError(
             f"A and b must be within +-{_LARGEST:g}, got {a.tolist()} and {weights.tolist()}"
@@ -180,7 +179,7 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
 
 
 def _order(a: Array, b: Array, c: Array) -> int:
-    """Order of the tableau, from the order conditions up to four."""
+    """Order of the tableau, by the order conditions up to four."""
     conditions: tuple[list[tuple[Any, float]], ...] = (
         [(b.sum(), 1.0)],
         [(b @ c, 1 / 2)],

@@ -1,32 +1,33 @@
 """Energy-momentum schemes of Betsch & Siebert (2009), equation (51), and of the scalable body.
 
-The published system has seven unknowns. With e = tan(theta/4) n, theta n the rotation vector of
-the step, it reduces to three (see `rotations`):
+The published system has seven unknowns. With e = tan(theta/4) n, theta n the rotation vector of the
+step, three are left (see `rotations`):
 
     e = (h/8) J^-1 (Pi_0 + Pi_1 - 2 h_w).
 
-With P = (4/h) J e + h_w, the mean momentum, and the torque tau in the axes half-way, this is
+With P = (4/h) J e + h_w, the mean momentum, and the torque tau in body axes at the middle of the
+step, this is
 
     F(e) = (1 - e.e)(P - Pi_0) + 2 e (e.(P - Pi_0)) + 2 e x P - (1 + e.e)(h/2) tau = 0,
 
 tau = u + o_m x g, o_m = cos^2(theta/4) R_half^T o_0, g the divided difference of the potential.
-The world impulse is h R_m tau, R_m the attitude half-way, so that a held torque u acts at full
+The world impulse is h R_m tau, R_m the attitude at the middle, so a held torque u acts at full
 strength; its discrete work is 4 e.u. tests/test_textbook_agreement.py compares the two systems.
 
-SCALABLE_EM is the same discretisation of Moller & Glocker's scalable body, whose unconstrained
-quaternion A has the Hamiltonian (1/8)|A|^-4 pi . M^-1 pi, held at |A| = 1 by a perfect constraint.
-M is the mass matrix of Betsch & Siebert, so that the motion is the same; what the scalable body
-adds is the meaning of the multiplier, the scaling force that keeps the body's size,
+SCALABLE_EM is the same discretisation of Moller & Glocker's scalable body. Its unconstrained
+quaternion A has the Hamiltonian (1/8)|A|^-4 pi . M^-1 pi, and a perfect constraint holds |A| = 1.
+M is the mass matrix of Betsch & Siebert, so the motion is the same; the scalable body adds a
+meaning to the multiplier, the scaling force that keeps the body's size,
 
     lambda = -(Omega_0.J Omega_0 + Omega_1.J Omega_1)/2 - S,  S = -g . R_half^T o_0,
 
-the discrete form of their (96). It is what the scheme remembers of its last step.
+the discrete form of their (96). The scheme's memory holds it after each step.
 """
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, known
 from rbgym.integrators.interface import CONSERVES_ALL, Implicit, Integrator
-from rbgym.integrators.rotations import directions, end_tilting, forth, mean_tilting, whole
+from rbgym.integrators.rotations import directions, end_change, forth, mean_change, whole
 from rbgym.matrix import crossed, multiple, outer, plus, turning
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
 
@@ -81,7 +82,7 @@ class QuatEM(Implicit):
 
 @inlined
 def _torque(potential, step, e):
-    """Torque tau in the axes half-way."""
+    """Torque tau in body axes at the middle of the step."""
     if potential.is_free():
         return step.u
     o_m, o_1 = directions(e, step.o_0)
@@ -90,18 +91,18 @@ def _torque(potential, step, e):
 
 @inlined
 def _torque_change(potential, e, o_0):
-    """Derivative of tau with e."""
+    """Derivative of tau with respect to e."""
     o_m, o_1 = directions(e, o_0)
     g = potential.discrete_gradient(o_0, o_1)
-    change = multiple(-1.0, crossed(g, mean_tilting(e, o_0, o_m)))
+    change = multiple(-1.0, crossed(g, mean_change(e, o_0, o_m)))
     if potential.is_uniform():
         return change
-    bend = potential.discrete_gradient_change(o_0, o_1, end_tilting(e, o_1))
+    bend = potential.discrete_gradient_change(o_0, o_1, end_change(e, o_1))
     return plus(change, crossed(o_m, bend))
 
 
 class ScalableEM(QuatEM):
-    """The same step, with the multiplier lambda as its memory."""
+    """The step of `QuatEM`; its memory is the multiplier lambda."""
 
     memory_size = constant(1)
 

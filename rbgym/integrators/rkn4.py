@@ -2,23 +2,23 @@
 
     q'' = q' q* q' + (1/2) q o J^-1 (tau - 4 (q* q') x (J q* q'))
 
-The equation stays as it is where q is multiplied from the left by a unit quaternion. So a step is
-taken in the axes of its start, where q is a real number, its length; and the rotation from there
-gives the change of L, which is added: the round-off of L is a random walk. The rates that q and q'
-give anew at each step, omega = 2 q* q', would have that of |q|^2, which has a trend.
+Multiplying q from the left by a unit quaternion does not change the equation. So each step works in
+the body axes at its start, where q is a real number, its length. The rotation from there gives the
+change of L, which is added to L: the round-off of L is a random walk. Recomputing the rates from q
+and q' at each step, omega = 2 q* q', would give them the round-off of |q|^2, which has a trend.
 
-The scheme does not keep the quaternion at unit length: its length is its memory, and is brought
-back every `renormalise_every` steps. Mandre advises a low frequency, but as printed
-omega_1 = 2 q_1* q_1' multiplies omega by |q_1|^2 at every step, which costs an order: measured,
-the slope is 3 without normalisation and 4 with one at each step, which is the default here.
+The scheme does not conserve the length of the quaternion. The length is its memory, and every
+`renormalise_every` steps the scheme sets it to 1. Mandre advises to do so rarely, but the printed
+omega_1 = 2 q_1* q_1' multiplies omega by |q_1|^2 at every step, which costs an order: the measured
+slope is 3 without normalisation and 4 with one at each step, which is the default here.
 
-Torques that are known at samples only are held, or continued by Lagrange's polynomial, section 7.3.
-Through the last three samples a, b, c, taken P apart, the torque at the time s P after the last is
+The scheme holds torques that are known only as samples, or extrapolates them by Lagrange's
+polynomial, section 7.3: from the last three, a, b, c, P apart, the torque s P after the last is
 
     a s (s + 1)/2 - b s (s + 2) + c (s + 1)(s + 2)/2,
 
-through two of them c + (c - b) s. (The paper's x = (t_s - t)/h has the sign the other way round.) A
-sample that is far from what the former ones foretold is a jump, and makes the history start anew.
+from two samples c + (c - b) s. (The paper's x = (t_s - t)/h has the opposite sign.) A sample far
+from the extrapolation of the earlier ones is a jump; it restarts the history.
 """
 
 import math
@@ -52,17 +52,17 @@ class Held(Record):
     sample_rows = constant(0, "Number of rows for the samples.")
 
     def load_samples(self, buffer, m):
-        """The samples of the lane whose first row for them is at m."""
+        """The samples of a lane; m: index of their first row."""
         return ()
 
     def store_samples(self, buffer, m, samples, unchanged):
-        """Write them; `unchanged`: leave them as they are."""
+        """Write the samples, unless `unchanged`."""
 
     def forget_samples(self, buffer, m):
-        """No samples yet."""
+        """Clear the samples."""
 
     def with_sample(self, samples, u, is_new):
-        """The samples with the torque u among them, if it is a new one."""
+        """The samples, with the torque u as the latest if it is new."""
         return samples
 
     def after_step(self, samples, h):
@@ -70,12 +70,12 @@ class Held(Record):
         return samples
 
     def torque_at(self, samples, u, time):
-        """The torque `time` after the start of the step, u the last sample."""
+        """The torque at `time` [s] after the start of the step; u: the last sample."""
         return u
 
 
 class Samples(NamedTuple):
-    """a, b, c: the last three, oldest first [N m]; known: how many of them there are, from 0 on.
+    """a, b, c: the last three samples, oldest first [N m]; known: how many of them are valid.
 
     age: time since the last [s]; period: time between the last two [s].
     """
@@ -89,9 +89,9 @@ class Samples(NamedTuple):
 
 
 class Lagrange(Record):
-    """Torques are continued through the last three samples.
+    """Extrapolates the torque from the last three samples.
 
-    jump: the largest miss of a torque without a jump, in units of the largest of the samples.
+    jump: largest error of the extrapolation, relative to the largest sample, that is no jump.
     """
 
     jump: float = 0.5
@@ -121,7 +121,7 @@ class Lagrange(Record):
 
     def with_sample(self, samples, u, is_new):
         a, b, c = samples.a, samples.b, samples.c
-        miss = sub(u, _extrapolated(samples, samples.age))
+        miss = sub(u, _extrapolate(samples, samples.age))
         largest = max(max(dot(a, a), dot(b, b)), max(dot(c, c), dot(u, u)))
         smooth = dot(miss, miss) <= self.jump * self.jump * largest
         smooth = smooth & (samples.known > 0.5)
@@ -140,12 +140,12 @@ class Lagrange(Record):
         return Samples(samples.a, samples.b, samples.c, samples.known, age, samples.period)
 
     def torque_at(self, samples, u, time):
-        return _extrapolated(samples, samples.age + time)
+        return _extrapolate(samples, samples.age + time)
 
 
 @inlined
-def _extrapolated(samples, time):
-    """The torque `time` after the last sample."""
+def _extrapolate(samples, time):
+    """The torque at `time` [s] after the last sample."""
     a, b, c, known = samples.a, samples.b, samples.c, samples.known
     s = time / samples.period if known > 1.5 else 0.0
     line = add(c, scale(s, sub(c, b)))
@@ -155,13 +155,13 @@ def _extrapolated(samples, time):
 
 
 class RKN4(Explicit):
-    """Its memory: the quaternion's length, the steps since its normalisation, and the samples.
+    """Memory: the quaternion's length, the number of steps since its normalisation, the samples.
 
-    renormalise_every: steps between two normalisations of the quaternion; 0 for never.
-    momentum_normalisation: keep the world momentum of a body without any torque, section 7.2.
-    sampling: how torques go on between samples, Held() or Lagrange(jump), section 7.3.
-    gyroscopic: False leaves out omega x J omega, section 7.6. That is wrong on purpose: it is what
-    some game engines do, and shows what the term is worth.
+    renormalise_every: steps between two normalisations of the quaternion; 0: never.
+    momentum_normalisation: conserve the world momentum of a body without torque, section 7.2.
+    sampling: the torque between samples, Held() or Lagrange(jump), section 7.3.
+    gyroscopic: False leaves out omega x J omega, section 7.6. This is wrong on purpose, as in some
+    game engines, to show what the term does.
     """
 
     renormalise_every: int = 1
@@ -188,7 +188,7 @@ class RKN4(Explicit):
         mid = _qadd(k2, k3)
         turn = _qadd(qscale(h, dq), qscale(h * h / 6.0, _qadd(k1, mid)))
         ddq = qscale(h / 6.0, _qadd(_qadd(k1, k4), qscale(2.0, mid)))
-        # omega_1 = 2 q_1* q_1' and L_1 = R(q_1) J omega_1, as what they add to omega and L.
+        # omega_1 = 2 q_1* q_1' and L_1 = R(q_1) J omega_1, as increments of omega and L.
         q_1, dq_1, v = _qadd(q, turn), _vector(_qadd(dq, ddq)), _vector(turn)
         more = add(scale(r - 1.0, half), scale(r - 1.0 + turn[0], dq_1))
         more = sub(add(more, _vector(ddq)), add(scale(ddq[0], v), cross(v, dq_1)))
@@ -234,7 +234,7 @@ def _vector(q):
 
 @inlined
 def _acceleration(scheme, potential, body, u, o_0, q, dq):
-    """q'' at (q, q'); the torque of the potential is taken at the attitude q/|q|."""
+    """q'' at (q, q'); the torque of the potential is evaluated at the attitude q/|q|."""
     spin, v = qmul(qconj(q), dq), _vector(q)
     t = scale(2.0 / qdot(q, q), cross(o_0, v))
     o = add(o_0, add(scale(q[0], t), cross(t, v)))
@@ -245,7 +245,7 @@ def _acceleration(scheme, potential, body, u, o_0, q, dq):
 
 @inlined
 def _rate(scheme, potential, body, u, o, omega):
-    """Angular acceleration of the body that turns with omega and sees the direction o."""
+    """Angular acceleration of the body at the rates omega and the direction o."""
     tau = potential.torque(u, o)
     momentum = add(times(body.J, omega), body.rotor)
     gyroscopic = scale(1.0 if scheme.gyroscopic else 0.0, cross(omega, momentum))
@@ -255,7 +255,7 @@ def _rate(scheme, potential, body, u, o, omega):
 def _checked(record: Integrator) -> Integrator:
     every, keeps_momentum, gyroscopic, sampling = record.scheme
     if not isinstance(every, int) or isinstance(every, bool) or every < 0:
-        raise ValueError(f"renormalise_every must be an integer from 0 on, got {every!r}")
+        raise ValueError(f"renormalise_every must be an integer from 0 up, got {every!r}")
     flag("momentum_normalisation", keeps_momentum)
     flag("gyroscopic", gyroscopic)
     if isinstance(sampling, Lagrange):

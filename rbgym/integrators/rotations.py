@@ -1,10 +1,10 @@
-"""From the unknowns of a step to its rotation, in two ways.
+"""The rotation of a step from its unknowns, for two kinds of unknowns.
 
-Of a rotation vector phi: the exponential map and its derivative, all to round-off for angles up to
+A rotation vector phi: the exponential map and its derivative, exact to round-off for angles up to
 4, by series without a branch or a root.
 
-Of e = tan(theta/4) n, theta n the rotation vector of the step: the rotation half-way has the
-quaternion (1, e)/sqrt(1 + e.e), that of the whole step (1 - e.e, 2 e)/(1 + e.e). B = R_half^T.
+e = tan(theta/4) n, theta n the rotation vector of the step: the rotation over half the step has the
+quaternion (1, e)/sqrt(1 + e.e), over the whole step (1 - e.e, 2 e)/(1 + e.e). B = R_half^T.
 """
 
 from rbgym.compiled.jit import inlined
@@ -14,7 +14,7 @@ from rbgym.quaternion import add, cross, dot, even_odd, scale, sub
 
 @inlined
 def exponential(phi):
-    """Quaternion of exp(phi), |phi| <= 4: from the quarter of the angle."""
+    """Quaternion of exp(phi), |phi| <= 4, from a quarter of the angle."""
     y = dot(phi, phi) / 16.0
     c, s = even_odd(y)
     k = 0.5 * s * c
@@ -25,7 +25,7 @@ def exponential(phi):
 def dexp_factors(y):
     """b = (1 - cos t)/t^2 and c = (1 - sin(t)/t)/t^2 for y = t^2 <= 16, to round-off."""
     cos, sinc = even_odd(y / 16.0)
-    b = 0.5 * (cos * sinc) * (cos * sinc)  # (1 - cos t)/2 is the square of sin(t/2)
+    b = 0.5 * (cos * sinc) * (cos * sinc)  # (1 - cos t)/2 = sin(t/2)^2
     c = 1.0 - y / 930.0
     c = 1.0 - y / 812.0 * c
     c = 1.0 - y / 702.0 * c
@@ -45,7 +45,7 @@ def dexp_factors(y):
 
 @inlined
 def tangent(phi):
-    """dexp_{-phi}, 1 - b [phi]x + c [phi]x[phi]x: the body rotation that changing phi is."""
+    """dexp_{-phi} = 1 - b [phi]x + c [phi]x[phi]x: maps a change of phi to a body rotation."""
     y = dot(phi, phi)
     b, c = dexp_factors(y)
     return plus(outer(scale(c, phi), phi), skewed(1.0 - c * y, scale(-b, phi)))
@@ -78,7 +78,7 @@ def forth(e, v):
 def directions(e, o_0):
     """o_m = cos^2(theta/4) R_half^T o_0, and the direction at the end of the step.
 
-    o_m is o = R^T d, continued to all quaternions as a quadratic form, at the mean of both ends.
+    o_m is the value of o = R^T d, a quadratic form in q, at the mean quaternion of both ends.
     """
     half = back(e, o_0)
     return scale(1.0 / (1.0 + dot(e, e)), half), back(e, half)
@@ -94,20 +94,20 @@ def half_matrix(e):
 
 @inlined
 def half_turn(e):
-    """Body rotation half-way that a change of e makes, as a matrix."""
+    """Matrix that maps a change of e to the body rotation at the middle of the step."""
     return multiple(2.0 / (1.0 + dot(e, e)), skewed(1.0, scale(-1.0, e)))
 
 
 @inlined
 def whole_turn(e):
-    """Body rotation at the end of the step that a change of e makes, as a matrix."""
+    """Matrix that maps a change of e to the body rotation at the end of the step."""
     turn = half_turn(e)
     return plus(turn, product(half_matrix(scale(-1.0, e)), turn))
 
 
 @inlined
-def mean_tilting(e, o_0, o_m):
-    """Derivative of o_m with e."""
+def mean_change(e, o_0, o_m):
+    """Derivative of o_m with respect to e."""
     c = 1.0 / (1.0 + dot(e, e))
     v = scale(-1.0, add(o_0, scale(2.0 / c, o_m)))
     change = plus(outer(e, o_0), plus(outer(v, e), skewed(dot(e, o_0), o_0)))
@@ -115,6 +115,6 @@ def mean_tilting(e, o_0, o_m):
 
 
 @inlined
-def end_tilting(e, o_1):
-    """Derivative of o_1 with e."""
+def end_change(e, o_1):
+    """Derivative of o_1 with respect to e."""
     return crossed(o_1, whole_turn(e))

@@ -1,25 +1,25 @@
-"""Schemes of a free motion between kicks of the torques: RRR and EXACT; and half kicks for others.
+"""Schemes of a free motion between kicks of the torques, RRR and EXACT; half kicks for others.
 
     L <- L + (h/2) R_0 T_0,  free motion over h,  L <- L + (h/2) R_1 T_1.
 
-RRR makes the free motion of planar rotations. Each term Pi_i^2/(2 J_i) of the energy alone turns
-the body about its axis i, at the constant rate (Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the
-whole of 3, half of 2, half of 1. It is explicit, symplectic and symmetric.
+RRR splits the free motion into planar rotations. Each term Pi_i^2/(2 J_i) of the energy by itself
+turns the body about its axis i, at the constant rate (Pi_i - h_w,i)/J_i: half a step about 1, half
+about 2, a whole one about 3, half about 2, half about 1. It is explicit, symplectic and symmetric.
 
-EXACT takes the free motion in closed form (see `elliptic`): without torques there is no error but
-round-off at any length of the step. A kick is exact too, because the attitude stands still. The
+EXACT uses the free motion in closed form (see `elliptic`): without torques the only error is
+round-off, at any step length. A kick is exact, too, because the attitude does not change in it. The
 scheme is symmetric, symplectic and of order two (Celledoni, Fasso, Saefstroem & Zanna 2008). As the
 torques T = u + o x g depend on the attitude alone, kicks and motions of other lengths reach higher
-orders at a low price (see `composition`), and the double bracket of torques and motion is a kick of
-the same kind: with a = J^-1 T,
+orders cheaply (see `composition`), and the double bracket of torques and motion is again a kick:
+with a = J^-1 T,
 
     (1/2) [B, [A, B]]:  u <- u + bend a x u,  g <- g + bend (a x g + dg (o x a)).
 
 A body whose first two moments are equal needs no elliptic functions: it turns about its momentum
 and about its third axis, each at a constant rate.
 
-The energy of a body in a potential is kept by `rbgym.engine.projection`. Rotors turn the body about
-an axis that stays where it is, half before the free motion and half after it.
+`rbgym.engine.projection` conserves the energy of a body in a potential. Rotors turn the body about
+a fixed axis, half of that turn before the free motion and half after it.
 """
 
 import math
@@ -53,18 +53,18 @@ from rbgym.quaternion import (
     to_world,
 )
 
-_REACH = 4.0  # half the angle of a rotation, for which the series are at round-off
+_REACH = 4.0  # half the angle of a rotation, up to which the series are exact to round-off
 
 
 @inlined
-def kicked(potential, step):
+def half_kick(potential, step):
     """Body momentum after the first half kick."""
     return add(step.Pi_0, scale(0.5 * step.h, potential.torque(step.u, step.o_0)))
 
 
 @inlined
 def end_of_step(potential, body, step, turn):
-    """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
+    """What `finish` returns for a free motion that rotates the body by the quaternion `turn`."""
     q_1, half = qmul(step.q, turn), 0.5 * step.h
     T_0 = potential.torque(step.u, step.o_0)
     T_1 = potential.torque(step.u, to_body(turn, step.o_0))
@@ -76,25 +76,25 @@ def end_of_step(potential, body, step, turn):
 
 
 class RRR(Explicit):
-    """The free motion made of planar rotations about the axes 1, 2, 3, 2, 1."""
+    """The free motion as planar rotations about the axes 1, 2, 3, 2, 1."""
 
     def finish(self, potential, body, step, x):
-        h, second = step.h, _shifted_body(body)
-        motion = (1.0, 0.0, 0.0, 0.0), kicked(potential, step), 0.0
-        motion = _shifted_motion(_about_first(body, 0.5 * h, motion))
-        motion = _shifted_motion(_about_first(second, 0.5 * h, motion))
-        motion = _about_first(_shifted_body(second), h, motion)
-        motion = _about_first(second, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
-        motion = _about_first(body, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
+        h, second = step.h, _shift_body(body)
+        motion = (1.0, 0.0, 0.0, 0.0), half_kick(potential, step), 0.0
+        motion = _shift_motion(_about_first(body, 0.5 * h, motion))
+        motion = _shift_motion(_about_first(second, 0.5 * h, motion))
+        motion = _about_first(_shift_body(second), h, motion)
+        motion = _about_first(second, 0.5 * h, _shift_motion(_shift_motion(motion)))
+        motion = _about_first(body, 0.5 * h, _shift_motion(_shift_motion(motion)))
         turn, _, largest = motion
         q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
-        # What is not finite is refused.
+        # NaN rejects the step.
         return q_1, scale(1.0 if largest <= _REACH else math.nan, L_1), work, memory
 
 
 @inlined
 def _about_first(body, s, motion):
-    """The motion (turn, momentum, largest angle) after turning about the first axis for s."""
+    """The motion (turn, momentum, largest angle) after a rotation about the first axis for s."""
     q, Pi, largest = motion
     angle = 0.5 * s * body.J_inv[0] * (Pi[0] - body.rotor[0])
     cos, sin = cos_sin(angle)
@@ -110,25 +110,25 @@ def _about_first(body, s, motion):
 
 
 @inlined
-def _shifted(v):
+def _shift(v):
     return (v[1], v[2], v[0])
 
 
 @inlined
-def _shifted_body(body):
-    """The body with its second axis named the first."""
-    return Body(_shifted(body.J), _shifted(body.J_inv), _shifted(body.rotor))
+def _shift_body(body):
+    """The body with axes renumbered: its second axis becomes the first."""
+    return Body(_shift(body.J), _shift(body.J_inv), _shift(body.rotor))
 
 
 @inlined
-def _shifted_motion(motion):
+def _shift_motion(motion):
     q, Pi, largest = motion
-    return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
+    return (q[0], q[2], q[3], q[1]), _shift(Pi), largest
 
 
 @inlined
 def _pull(potential, body, u, o, bend):
-    """Held torque and gradient that act in a kick."""
+    """Held torque and gradient that act in a kick with this bend."""
     g = potential.gradient(o)
     a = times(body.J_inv, add(u, cross(o, g)))
     change, turn = cross(a, g), cross(o, a)
@@ -139,18 +139,18 @@ def _pull(potential, body, u, o, bend):
 
 
 @inlined
-def _kicked(potential, body, step):
-    """Body momentum after the first kick; torque and gradient that act in it."""
+def _first_kick(potential, body, step):
+    """Body momentum after the first kick; held torque and gradient in it."""
     u, g = _pull(potential, body, step.u, step.o_0, step.kicks.bend)
     return add(step.Pi_0, scale(step.kicks.before, add(u, cross(step.o_0, g)))), u, g
 
 
 @inlined
 def _end_of_step(potential, body, step, turn, u, g):
-    """What `finish` returns for a free motion that turns the body by the quaternion `turn`; u, g:
-    of the first kick."""
+    """What `finish` returns for a free motion that rotates the body by the quaternion `turn`; u, g:
+    torque and gradient in the first kick."""
     q_1, later, kicks = qmul(step.q, turn), step.later, step.kicks
-    # In world axes a potential has no torque about its direction, to the last bit.
+    # In world axes the torque of a potential about its direction is exactly zero.
     T_0 = add(to_world(step.q, u), potential.world_torque(step.q, g))
     g_1 = later.gradient(later.seen(q_1))
     T_1 = add(to_world(q_1, step.u), later.world_torque(q_1, g_1))
@@ -163,19 +163,19 @@ def _end_of_step(potential, body, step, turn, u, g):
 
 
 class Exact(Hasty):
-    """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
+    """The exact free motion, for many bodies at once; longer steps go to `ExactFar`."""
 
     is_kicked = constant(True)
     prepares = constant(True)
 
     def motion(self, body, Pi, h):
-        """Quaternion by which a body turns in a time h, and whether h was short enough."""
+        """Quaternion by which a body rotates in a time h, and whether h is short enough."""
         return near_rotation(body.J, Pi, h)
 
     def prepare(self, potential, body, step):
-        Pi, u, g = _kicked(potential, body, step)
+        Pi, u, g = _first_kick(potential, body, step)
         turn, near = self.motion(body, Pi, step.h)
-        # What is not finite is refused, and taken up by the other.
+        # NaN rejects the step; the thorough scheme then takes it.
         return qscale(1.0 if near else math.nan, turn), u, g
 
     def finish(self, potential, body, step, x):
@@ -214,14 +214,14 @@ _EXACT_FAR = ExactFar()
 
 
 class ExactWhenSymmetric(Exact):
-    """The exact free motion of bodies whose first two moments are equal: a turn about the momentum,
-    and one about the third axis; each of up to eight radians a step."""
+    """The exact free motion of bodies whose first two moments are equal: a rotation about the
+    momentum and one about the third axis, each of up to eight radians a step."""
 
     def motion(self, body, Pi, h):
         half = scale(0.5 * h * body.J_inv[0], Pi)
         angle = 0.5 * h * (body.J_inv[2] - body.J_inv[0]) * Pi[2]
         square = dot(half, half)
-        # cos and sinc of a quarter of the angle, doubled twice
+        # cos and sinc of a quarter of the angle; doubles the angle twice
         c, sinc = even_odd(square / 16.0)
         c, sinc = 1.0 - square / 8.0 * sinc * sinc, sinc * c
         w, sinc = 1.0 - square / 2.0 * sinc * sinc, sinc * c
@@ -235,7 +235,7 @@ _EXACT_WHEN_SYMMETRIC = ExactWhenSymmetric()
 
 
 class ExactWithRotors(Exact):
-    """The exact free motion between two halves of the turn that the rotors give."""
+    """The exact free motion between two halves of the rotation due to the rotors."""
 
     def motion(self, body, Pi, h):
         rotor, small = _rotor_turn(body, 0.5 * h)
@@ -267,10 +267,10 @@ _EXACT_WITH_ROTORS, _EXACT_FAR_WITH_ROTORS = ExactWithRotors(), ExactFarWithRoto
 
 
 class ExactWhenFree(Exact):
-    """Order four with a single motion, where nothing acts but a torque held in body axes.
+    """Order four with a single motion, if nothing acts but a torque held in body axes.
 
-    Kicks with their double bracket leave an error of order four (Takahashi & Imada 1984) but for
-    one that a change of variables takes away (Rowlands 1991): phi^-1 o step o phi, with s = h^2/12,
+    With the double bracket in the kicks, the error is of order four (Takahashi & Imada 1984) except
+    for a part that a change of variables removes (Rowlands 1991): phi^-1 o step o phi, s = h^2/12,
 
         phi:  R <- R cay(-s J^-1 u) at constant L, then Pi <- Pi + s (J^-1 Pi) x u.
     """
@@ -279,7 +279,7 @@ class ExactWhenFree(Exact):
 
     def prepare(self, potential, body, step):
         s, u = step.h * step.h / 12.0, step.u
-        n, kick = _entered(body, step, s)
+        n, kick = _change_variables(body, step, s)
         change = cross(n, step.Pi_0)
         r = 2.0 / (1.0 + dot(n, n))
         Pi = add(step.Pi_0, scale(r, add(change, cross(n, change))))
@@ -290,7 +290,7 @@ class ExactWhenFree(Exact):
     def finish(self, potential, body, step, x):
         s, u, J_inv = step.h * step.h / 12.0, step.u, body.J_inv
         turn, Pi, d_0 = x
-        n, kick = _entered(body, step, s)
+        n, kick = _change_variables(body, step, s)
         w = 1.0 / math.sqrt(1.0 + dot(n, n))
         back = (w, w * n[0], w * n[1], w * n[2])
         q_0 = qmul(step.q, qconj(back))
@@ -309,8 +309,8 @@ class ExactWhenFree(Exact):
 
 
 @inlined
-def _entered(body, step, s):
-    """Of phi: the vector n whose quaternion (1, n) turns back; and the kick."""
+def _change_variables(body, step, s):
+    """The vector n of phi, whose quaternion (1, n) undoes its rotation; and the kick."""
     a = times(body.J_inv, step.u)
     return scale(0.5 * s, a), scale(0.5 * step.h, add(step.u, scale(s, cross(a, step.u))))
 
@@ -335,10 +335,10 @@ _EXACT_WHEN_FREE_AND_SYMMETRIC = ExactWhenFreeAndSymmetric()
 
 @inlined
 def _rotor_turn(body, s):
-    """The turn that rotors alone give the body in a time s, and whether it is below two radians.
+    """The rotation of the body due to the rotors in a time s; whether it is below two radians.
 
-    (Pi - h_w) . J^-1 (Pi - h_w)/2 = Pi . J^-1 Pi/2 - Pi . J^-1 h_w + ...: the second term alone
-    turns the body about an axis that stays where it is.
+    (Pi - h_w) . J^-1 (Pi - h_w)/2 = Pi . J^-1 Pi/2 - Pi . J^-1 h_w + ...: the second term by itself
+    turns the body about a fixed axis.
     """
     half = scale(-0.5 * s, times(body.J_inv, body.rotor))
     cos, sinc = even_odd(dot(half, half))
@@ -347,7 +347,7 @@ def _rotor_turn(body, s):
 
 @inlined
 def _far_rotor_turn(body, s):
-    """As `_rotor_turn`, of any angle."""
+    """As `_rotor_turn`, for any angle."""
     half = scale(-0.5 * s, times(body.J_inv, body.rotor))
     angle = math.sqrt(dot(half, half))
     sinc = math.sin(angle) / angle if angle > 0.0 else 1.0

@@ -1,6 +1,6 @@
-"""Potentials, the torques that derive from an energy V.
+"""Potentials: torques that derive from an energy V.
 
-One of your own is a subclass of `Potential`; see rbgym/potentials/interface.py.
+To add your own, subclass `Potential`; see rbgym/potentials/interface.py.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def checked(potential: Any) -> Potential:
-    """The potential with float fields, or a `ValueError` that says what is wrong with it."""
+    """The potential with float fields; a ValueError says what is wrong with it."""
     if potential is None:
         return NoPotential()
     if isinstance(potential, Potential):
@@ -30,5 +30,5 @@ def checked(potential: Any) -> Potential:
     raise ValueError(
         "potential must be None, NoPotential(), HeavyTop(mgl, axis), SoftWall(sign, axis), "
         "GravityGradient(k, direction), CircularOrbit(rate, direction, normal), KeplerOrbit(mu, "
-        f"position, velocity) or of a subclass of rbgym.potentials.Potential, got {potential!r}"
+        f"position, velocity) or a subclass of rbgym.potentials.Potential, got {potential!r}"
     )

@@ -16,9 +16,9 @@ from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
 from rbgym.rows import LANES, J, vector
 
-_RIGHT = 1e-9  # largest cosine of what counts as a right angle
-_FASTEST = 1e100  # rad/s, whose square is a number still
-_SLIMMEST = 0.95  # eccentricity up to which three of Halley's steps solve Kepler's equation
+_RIGHT = 1e-9  # an angle whose cosine is at most this counts as a right angle
+_FASTEST = 1e100  # rad/s; its square is still finite
+_SLIMMEST = 0.95  # three steps of Halley's method solve Kepler's equation up to this eccentricity
 
 
 class GravityGradient(Potential):
@@ -50,13 +50,13 @@ class GravityGradient(Potential):
         return [3.0 * self.k, *self.direction]
 
 
-class Orbit(Potential):
-    """Where the direction turns once in each period: the phase [turns, -1/2 to 1/2] is row 6."""
+class OrbitPotential(Potential):
+    """A direction that turns once in each orbit: row 6 is its phase, -1/2 to 1/2 [turns]."""
 
     moves = constant(True)
 
     def mean_motion(self, physics, buffer, i):
-        """Phase that is gained in a second [rad/s]."""
+        """Mean rate of the phase [rad/s]."""
         return 0.0
 
     def phase(self, physics, buffer, i, ahead):
@@ -72,17 +72,17 @@ class Orbit(Potential):
         buffer[k] = phase if good else buffer[k]
 
 
-class CircularOrbit(Orbit):
-    """Gravity gradient on a circular orbit: V = 1.5 rate^2 c . J c, c = R^T d, d turning.
+class CircularOrbit(OrbitPotential):
+    """Gravity gradient on a circular orbit: V = 1.5 rate^2 c . J c, c = R^T d; d turns.
 
-    V depends on time, and the total energy H is not conserved. What is reported in its place is
-    Jacobi's integral, H - rate (normal . L), which the exact motion conserves; a scheme of order p
-    conserves it to its order. As d stands still during a step, at its place half-way, no scheme is
-    of higher order than two here, except by composition.
+    V depends on time, so the total energy H is not conserved. The reported energy is Jacobi's
+    integral, H - rate (normal . L), instead: the exact motion conserves it, and a scheme of order p
+    conserves it to order p. During a step d is held at its midpoint, so no scheme exceeds order two
+    here, except by composition.
 
     rate: orbital angular velocity [rad/s].
     direction: unit vector from the body to the centre of attraction at the start, world axes.
-    normal: unit vector about which the orbit turns, world axes, across `direction`.
+    normal: unit normal of the orbit, about which it turns, world axes; orthogonal to `direction`.
 
     Source: Hughes (1986), Spacecraft Attitude Dynamics, sections 8.1 and 9.1.
     """
@@ -102,7 +102,7 @@ class CircularOrbit(Orbit):
         square = dot(rate, rate)
         phase = self.phase(physics, buffer, i, ahead)
         cos, sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
-        # An orbit that does not turn has no direction to turn about.
+        # At rate 0 the orbit has no axis: avoid 0/0.
         quarter = scale(1.0 / (math.sqrt(square) + 1e-300), cross(rate, start))
         direction = add(scale(cos, start), scale(sin, quarter))
         return Attraction(scale(3.0 * square, vector(buffer, i, J)), direction, rate)
@@ -120,16 +120,16 @@ class CircularOrbit(Orbit):
         return [*self.direction, *(self.rate * np.asarray(self.normal)), 0.0]
 
 
-class KeplerOrbit(Orbit):
-    """Gravity gradient on an elliptic orbit: V = 1.5 (mu/r^3) c . J c, c = R^T d, d and r of time.
+class KeplerOrbit(OrbitPotential):
+    """Gravity gradient on an elliptic orbit: V = 1.5 (mu/r^3) c . J c, c = R^T d; d, r vary.
 
-    V depends on time, and unlike on a circular orbit nothing takes the place of the energy, which
-    is reported as it is: kinetic plus V, not conserved. As d and r stand still during a step, no
-    scheme is of higher order than two here, except by composition.
+    V depends on time, and unlike on a circular orbit no integral replaces the energy: the reported
+    energy is kinetic plus V, and is not conserved. During a step d and r are held, so no scheme
+    exceeds order two here, except by composition.
 
     mu: gravitational parameter [m^3/s^2].
-    position, velocity: of the body at the start, from the centre of attraction, world axes [m],
-    [m/s]. The eccentricity may be 0.95.
+    position, velocity: of the body at the start, relative to the centre of attraction, world axes
+    [m], [m/s]. The eccentricity may be at most 0.95.
 
     Source: Hughes (1986), Spacecraft Attitude Dynamics, section 8.1.
     """
@@ -137,7 +137,7 @@ class KeplerOrbit(Orbit):
     mu: float
     position: Vector
     velocity: Vector
-    # Directions opposite to the perigee and to the motion there, the phase, the mean motion
+    # Unit vectors opposite to the perigee and to the velocity there, the phase, the mean motion
     # [rad/s], the eccentricity, and the mean anomaly at the start [turns].
     row_count = constant(10)
 
@@ -174,8 +174,8 @@ class KeplerOrbit(Orbit):
 
 @np.errstate(all="ignore")
 def _elements(mu, r, v):
-    """Directions of the perigee and of the motion there, mean motion, eccentricity, mean anomaly
-    [turns]; not finite where there are none."""
+    """Unit vectors to the perigee and along the velocity there, mean motion, eccentricity and mean
+    anomaly [turns]; not finite if the orbit is not an ellipse."""
     h, size = np.cross(r, v), np.sqrt(r @ r)
     up, out = h / np.sqrt(h @ h), r / size
     across, p = np.cross(up, out), h @ h / mu
@@ -191,23 +191,23 @@ def _elements(mu, r, v):
 
 @inlined
 def eccentric_anomaly(M, e):
-    """E with E - e sin E = M, for M from -pi to pi: right to round-off in M up to e = 0.95."""
+    """Solution E of E - e sin E = M, M from -pi to pi; exact to round-off in M up to e = 0.95."""
     cos, sin = cos_sin(M)
     E = M + e * sin / math.sqrt(1.0 - 2.0 * e * cos + e * e)
-    # Three times, not a loop: this is vector code.
-    return _nearer(_nearer(_nearer(E, M, e), M, e), M, e)
+    # Unrolled: in a loop the compiler would not vectorise it over lanes.
+    return _halley_step(_halley_step(_halley_step(E, M, e), M, e), M, e)
 
 
 @inlined
-def _nearer(E, M, e):
-    """E after a step of Halley's method."""
+def _halley_step(E, M, e):
+    """E after one step of Halley's method."""
     cos, sin = cos_sin(E)
-    lack, slope = E - e * sin - M, 1.0 - e * cos
-    return E - lack * slope / (slope * slope - 0.5 * lack * e * sin)
+    residual, slope = E - e * sin - M, 1.0 - e * cos
+    return E - residual * slope / (slope * slope - 0.5 * residual * e * sin)
 
 
 class Attraction(Potential):
-    """Any of them for one lane: diagonal of S [J], d, and its angular velocity [rad/s]."""
+    """A gravity gradient of one lane: diagonal of S [J], d, and its angular velocity [rad/s]."""
 
     stiffness: Vector
     direction: Vector
@@ -222,7 +222,7 @@ class Attraction(Potential):
     def across(self, v):
         return sub(v, scale(dot(self.direction, v), self.direction))
 
-    def carried(self, L):
+    def jacobi_term(self, L):
         return -dot(self.rate, L)
 
     def energy(self, o):

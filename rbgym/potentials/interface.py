@@ -1,10 +1,9 @@
-"""What the engine and the schemes ask of a potential; none, and uniform gravity.
+"""The interface of a potential to the engine and the schemes; no potential, and uniform gravity.
 
-A potential is a function V of one world direction seen from the body, o = R(q)^T d, so that one
-gradient with respect to o describes it completely: the body torque is o x dV/do. A direction that
-moves stands still during a step, where it is half-way. Its divided difference, a vector g with
-g . (o_1 - o_0) = V(o_1) - V(o_0), is what makes an energy-momentum scheme conserve the total
-energy.
+A potential is a function V of one world direction d seen from the body, o = R(q)^T d, so its
+gradient with respect to o describes it completely: the body torque is o x dV/do. If d moves, each
+step holds it at its midpoint. An energy-momentum scheme conserves the total energy by the divided
+difference of V, a vector g with g . (o_1 - o_0) = V(o_1) - V(o_0).
 
 All vectors are tuples of floats in principal axes.
 """
@@ -33,18 +32,18 @@ from rbgym.quaternion import (
 )
 from rbgym.rows import LANES, parameter, parameters, quaternion
 
-_DIFFERENCE = 1e-5  # of directions, which have length one
-_COINCIDENT = 1e-10  # squared distance of ends that are too near for a quotient of differences
-_UNIT = 1e-9  # how far given vectors may be from unit length
-_NOTHING = (0.0, 0.0, 0.0)
+_DIFFERENCE = 1e-5  # step of central differences in o, a unit vector
+_COINCIDENT = 1e-10  # squared distance below which two ends are too close for a difference quotient
+_UNIT = 1e-9  # how far the length of a user's vector may be from 1
+_ZERO = (0.0, 0.0, 0.0)
 
 
 class Potential(Record):
     """A potential energy V(o), o the upward vertical seen from the body.
 
-    For a potential of your own give a subclass, with floats or tuples of floats as its fields, and
-    the methods `energy(o)` and `gradient(o)`. They are compiled, get o as a tuple of three floats
-    in the axes of the body frame, and must also be defined a little off the unit sphere.
+    To write your own, subclass this with fields that are floats or tuples of floats, and the
+    methods `energy(o)` and `gradient(o)`. They are compiled, take o as a tuple of three floats in
+    the body frame, and must also be defined a little off the unit sphere.
     """
 
     @required
@@ -67,14 +66,14 @@ class Potential(Record):
     def discrete_gradient(self, o_0, o_1):
         """Divided difference g with g . (o_1 - o_0) = V(o_1) - V(o_0), symmetric in its ends [J].
 
-        Gonzalez (1996), eq. (3.2): the gradient half-way, corrected along the difference.
+        Gonzalez (1996), eq. (3.2): the gradient at the midpoint, corrected along o_1 - o_0.
         """
         d, middle = sub(o_1, o_0), scale(0.5, add(o_0, o_1))
         g, square = self.gradient(middle), dot(d, d)
-        lack = self.energy(o_1) - self.energy(o_0) - dot(g, d)
-        # The quotient is 0/0 where the ends meet; there the correction is beyond round-off.
+        error = self.energy(o_1) - self.energy(o_0) - dot(g, d)
+        # The quotient is 0/0 where the ends meet; there the correction is below round-off.
         apart = square > _COINCIDENT
-        return add(g, scale(lack / square if apart else 0.0, d))
+        return add(g, scale(error / square if apart else 0.0, d))
 
     def discrete_hessian(self, o_0, o_1):
         """Derivative of the divided difference with respect to o_1 [J]."""
@@ -86,31 +85,31 @@ class Potential(Record):
         )
 
     def size(self, o):
-        """How large the torque is about the direction o [N m]."""
+        """Scale of the torque at the direction o [N m]: the length of the gradient."""
         g = self.gradient(o)
         return math.sqrt(dot(g, g))
 
-    is_free = constant(False, "Whether there is nothing to compute.")
+    is_free = constant(False, "Whether V is zero everywhere.")
     is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
-    moves = constant(False, "Whether the direction changes with time.")
+    moves = constant(False, "Whether the direction d changes with time.")
 
     def torque(self, u, o):
-        """The body torque at the direction o, a held one u included."""
+        """The body torque at the direction o, plus the held torque u."""
         if self.is_free():
             return u
         return add(u, cross(o, self.gradient(o)))
 
     def world_torque(self, q, g):
-        """The torque of a gradient g in world axes, d x R g, without any part along d."""
+        """The torque of a gradient g in world axes, d x R g; its component along d is exactly 0."""
         g = to_world(q, g)
         return (-g[1], g[0], 0.0)
 
     def across(self, v):
-        """What a world vector has across the direction d."""
+        """The component of a world vector v orthogonal to the direction d."""
         return (v[0], v[1], 0.0)
 
     def torque_change(self, o, turn):
-        """Derivative of the torque at o with unknowns that turn the body by the matrix `turn`."""
+        """Derivative of the torque at o with unknowns whose change dx turns the body by turn dx."""
         tilting = crossed(o, turn)
         change = multiple(-1.0, crossed(self.gradient(o), tilting))
         if self.is_uniform():
@@ -118,10 +117,10 @@ class Potential(Record):
         return plus(change, crossed(o, product(self.hessian(o), tilting)))
 
     def discrete_gradient_change(self, o_0, o_1, tilting):
-        """Derivative of the divided difference when o_1 changes by the matrix `tilting`."""
+        """Derivative of the divided difference with unknowns on which o_1 depends by `tilting`."""
         return product(self.discrete_hessian(o_0, o_1), tilting)
 
-    # Of one lane of a batch; its rows begin at physics.potential_row().
+    # The potential in one lane of a batch; its rows begin at physics.potential_row().
     row_count = constant(4, "Number of rows.")
 
     def of_lane(self, physics, buffer, i, ahead):
@@ -132,36 +131,34 @@ class Potential(Record):
         """o = R(q)^T d: the direction that the potential depends on, seen from the body."""
         return upward(q)
 
-    def carried(self, L):
-        """What the total energy lacks to be an integral of the motion, world momentum L [J]."""
+    def jacobi_term(self, L):
+        """What to add to the total energy to get an integral of the motion; L in world axes [J]."""
         return 0.0
 
     def start_phase(self, physics, buffer, i):
-        """Put a direction that moves where it starts."""
+        """Reset a moving direction to its start."""
 
     def draw_phase(self, physics, buffer, i, u):
-        """Put it where an episode begins, drawn of four uniform numbers."""
+        """Draw the direction at the start of an episode from four uniform numbers u."""
 
     def advance_phase(self, physics, buffer, i, h, good):
-        """Move it on by h seconds, unless the step was not good."""
+        """Advance a moving direction by h seconds, if the step was good."""
 
     def weigh(self, physics, buffer, i, mgl):
-        """Take another weight moment [N m], if the potential is one of weight."""
+        """Set another weight moment [N m], if the potential is gravity on a top."""
 
     def checked(self) -> Self:
-        """The potential with float fields, or a ValueError that says what is wrong with it."""
+        """The potential with float fields; a ValueError says what is wrong with it."""
         if missing := missing_methods(type(self)):
-            raise ValueError(
-                f"potential must be of a class with the methods {', '.join(missing)}, got {self!r}"
-            )
+            raise ValueError(f"potential must have the methods {', '.join(missing)}, got {self!r}")
         return type(self)(*(_floats(name, value) for name, value in self._asdict().items()))
 
     def of_class_for(self, body: RigidBody) -> "Potential":
-        """The potential, of a class for bodies like this one if there is one."""
+        """The same potential, in a faster class if there is one for a body like this."""
         return self
 
     def rows_for(self, body: RigidBody) -> list[float]:
-        """The lane's rows for this potential on this body, with body vectors in principal axes."""
+        """The rows of a lane with this potential and body; body vectors in principal axes."""
         return [*body.principal_quaternion]
 
 
@@ -182,13 +179,13 @@ class NoPotential(Potential):
         return 0.0
 
     def gradient(self, o):
-        return _NOTHING
+        return _ZERO
 
     def world_torque(self, q, g):
-        return _NOTHING
+        return _ZERO
 
     def discrete_gradient(self, o_0, o_1):
-        return _NOTHING
+        return _ZERO
 
     def size(self, o):
         return 0.0
@@ -200,7 +197,7 @@ class NoPotential(Potential):
 class HeavyTop(Potential):
     """Uniform gravity on a body with a fixed point: V = mgl (axis . o), o the upward vertical.
 
-    mgl: mass times gravity times the distance from the pivot to the centre of mass [N m].
+    mgl: mass times gravity times distance from pivot to centre of mass [N m].
     axis: unit vector from the pivot to the centre of mass, body axes.
 
     Source: Betsch & Siebert (2009), section 5.2.
@@ -267,7 +264,10 @@ class AxialTop(HeavyTop):
 
 
 class OfBodyFrame(Potential):
-    """A user's potential; frame: the quaternion from principal axes to the body frame."""
+    """A user's potential, written in the body frame, for the engine, which works in principal axes.
+
+    frame: the quaternion from principal axes to the body frame.
+    """
 
     potential: Any
     frame: Quaternion
@@ -281,18 +281,18 @@ class OfBodyFrame(Potential):
 
 @inlined
 def _columns(x, y, z):
-    """The matrix of these central differences."""
+    """The matrix whose columns are x, y, z over twice the difference."""
     s = 0.5 / _DIFFERENCE
     return multiple(s, ((x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])))
 
 
 def number(name: str, value: Any) -> float:
-    """The value of a field as a finite float, or ValueError."""
+    """The value of a field as a finite float; raises ValueError."""
     return float(finite(f"potential.{name}", value, ()))
 
 
 def unit_vector(name: str, value: Any) -> Vector:
-    """The value of a field as a vector of unit length, or ValueError."""
+    """The value of a field as a vector of unit length; raises ValueError."""
     given = unit(f"potential.{name}", value, 3, _UNIT)
     x, y, z = (float(v) for v in given / np.linalg.norm(given))
     return (x, y, z)

@@ -1,7 +1,7 @@
-"""Coulombic potential that ends in a steep wall.
+"""Coulombic potential with a steep wall.
 
-With a = 1/(1.1 + z), z = axis . o, V = sign (a - 0.001 a^10). As a_1 - a_0 = -a_0 a_1 (z_1 - z_0),
-its divided difference has no cancellation:
+V = sign (a - 0.001 a^10), a = 1/(1.1 + z), z = axis . o. As a_1 - a_0 = -a_0 a_1 (z_1 - z_0), its
+divided difference has no cancellation:
 
     f_d = -sign a_0 a_1 (1 - 0.001 p),  p = (a_1^10 - a_0^10)/(a_1 - a_0) = sum a_0^i a_1^(9-i).
 """
@@ -27,16 +27,16 @@ class SoftWall(Potential):
     """Coulombic potential with a wall: V = sign (a - 0.001 a^10) [J], a = 1/(1.1 + axis . o).
 
     o is the upward vertical, seen from the body.
-    sign: "printed" is +1, which the paper's torque integrates to: a barrier of 1.50 J at
-    axis . o = -0.50 with a pit behind it; the motion of its figures stays on this side.
-    "repulsive" is -1, an attraction towards a wall that repels, as the paper's prose has it; from
-    the paper's start the body bounces at axis . o = -0.655.
+    sign: "printed" is +1, the integral of the torque that the paper prints: a barrier of 1.50 J at
+    axis . o = -0.50 with a pit behind it; the motions in its figures stay on this side.
+    "repulsive" is -1, an attraction towards a repulsive wall, as the paper says in words; from the
+    paper's start the body bounces at axis . o = -0.655.
     axis: unit vector, body axes.
 
     Source: Krysl (2007), section 5.4.
     """
 
-    sign: float | Any = "printed"  # a float in compiled code
+    sign: float | Any = "printed"  # compiled code gets a float
     axis: Vector = (0.0, 0.0, 1.0)
     row_count = constant(4)
 
@@ -97,7 +97,7 @@ def _fifth(a):
 
 @inlined
 def _quotient(a, b):
-    """p, and its derivative with b: by Horner's rule in b."""
+    """p and its derivative with respect to b, by Horner's rule in b."""
     p, dp, power = b + a, 1.0, a * a
     p, dp, power = p * b + power, dp * b + p, power * a
     p, dp, power = p * b + power, dp * b + p, power * a

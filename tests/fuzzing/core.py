@@ -35,14 +35,14 @@ def _bodies():
     yield target("rbgym.RigidBody.gravity_moment", shifted.gravity_moment, g=9.81)
     yield target("rbgym.compound", rbgym.compound, parts=[(BODY, (0.0, 0.1, 0.2), Q), (BODY,)],
                  about=(0.0, 0.1, 0.0))  # fmt: skip
-    yield target("rbgym.Part", _part, body=BODY, position=(0.0, 0.1, 0.2), rotation=Q)
+    yield target("rbgym.PlacedBody", _part, body=BODY, position=(0.0, 0.1, 0.2), rotation=Q)
     for name, given in solids.items():
         solid = target(f"rbgym.RigidBody.{name}", getattr(RigidBody, name), **given)
         yield solid.but(spoken=("inertia", "mass"))
 
 
 def _part(**given):
-    return rbgym.compound([rbgym.Part(**given)])
+    return rbgym.compound([rbgym.PlacedBody(**given)])
 
 
 def _simulations():
