@@ -10,9 +10,11 @@ u the unit vector from the centre to the satellite, r its distance in Earth radi
 of the dipole's magnetic moment, which turns with the Earth, B_e the field at the magnetic equator
 on the ground; or that of IGRF-14. The Sun is at an infinite distance, and the shadow of the Earth a
 cylinder. Nothing changes the orbit, or with `j2` the oblateness of the Earth its node, its perigee
-and its mean motion, by their secular rates of first order, with s = 1.5 J2 n (R / p)^2:
+and its mean motion, by their secular rates of first order: with s = 1.5 J2 n (R / p)^2 that
 
-    node -s cos i,  perigee s (2 - 2.5 sin^2 i),  mean anomaly n + s (1 - 1.5 sin^2 i) sqrt(1 - e^2).
+    of the node            -s cos i
+    of the perigee         s (2 - 2.5 sin^2 i)
+    of the mean anomaly    n + s (1 - 1.5 sin^2 i) sqrt(1 - e^2).
 
 Sources: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H, for the dipole;
 Hughes (1986), Spacecraft Attitude Dynamics, section 8.1, for the gravity gradient; Vallado (2013),
@@ -22,7 +24,7 @@ Almanac, section C, for the Sun.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -59,8 +61,8 @@ _CENTRE, _CENTRE_2 = math.radians(1.915), math.radians(0.020)
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 
 # Rows, in turns: the mean place on the orbit from its node, the dipole's moment around the axis of
-# the Earth, the Sun around the ecliptic from the March equinox, the orbit's node from there; where J2
-# moves it, the perigee from the node.
+# the Earth, the Sun around the ecliptic from the March equinox, the orbit's node from there, and,
+# where J2 moves it, the perigee from the node.
 _ORBIT, _EARTH, _SEASON, _NODE, _PERIGEE = range(5)
 
 
@@ -73,10 +75,10 @@ class Orbit:
     dipole at its equator on the ground and against the axis, by default that of IGRF-14 in 2025.
     model: of the field, "dipole", or "igrf" for all of IGRF-14 in a `year` from 2025.0 to 2030.0.
 
-    j2: whether the oblateness of the Earth moves node and perigee, and the Sun moves too. World axes
-    are then those of the mean equator and equinox of date, and these may be given: right ascension
-    of the node and mean anomaly [rad], and the date, a string of ISO 8601 with its offset from UTC.
-    Episodes then begin there; what is not given is drawn. A date also gives the year of "igrf".
+    j2: whether the oblateness of the Earth moves node and perigee; the Sun moves then too. World
+    axes are then those of the mean equator and equinox of date, and episodes begin at what is given
+    of these, the rest is drawn: node, its right ascension, and mean anomaly [rad]; date, of ISO
+    8601 with its offset from UTC, which gives "igrf" its year too.
 
     Raises ValueError for numbers out of range: of an orbit inside the Earth, or an open one.
     """
@@ -92,7 +94,7 @@ class Orbit:
     j2: bool = False
     node: float | None = None
     anomaly: float | None = None
-    date: str | None = None
+    date: str | datetime | None = None
 
     def __post_init__(self) -> None:
         named("Orbit.model", self.model, (_DIPOLE, _IGRF))
@@ -144,9 +146,9 @@ class Orbit:
         ValueError, naming the line and what is wrong, for lines which are not of the format.
         """
         found = TwoLines.read(line1, line2)
-        e, i, axis = found.eccentricity, found.inclination, _axis(found.motion)
+        e, i, axis = found.eccentricity, found.inclination, _axis(found.rate)
         for _ in range(8):  # the rate of the mean anomaly is Kozai's mean motion
-            axis *= (_secular_rates(axis, e, i)[2] / found.motion) ** (2.0 / 3.0)
+            axis *= (_secular_rates(axis, e, i)[2] / found.rate) ** (2.0 / 3.0)
         then = found.date if date is None else moment("date", date)
         seconds = (then - found.date).total_seconds()
         node, perigee, anomaly = (
@@ -196,8 +198,8 @@ class Orbit:
             kinds, begins = (CoastingAround, PulledAround), self._beginning()
             places = tuple(0.0 if math.isnan(one) else one for one in begins)
             turns = motion + perigee, EARTH_RATE / math.tau, SUN_RATE, node, perigee
-            pull = (self.rate / self.rates[2]) ** 2
-            path = Precessing(e, perigee / motion, pull, turns, begins)
+            weight = (self.rate / self.rates[2]) ** 2
+            path = Precessing(e, perigee / motion, weight, turns, begins)
         return kinds[pulls](
             path,
             places,
@@ -225,7 +227,7 @@ class Orbit:
 
 def _axis(motion: float) -> float:
     """Semi-major axis [m] of a mean motion [rad/s]."""
-    return (EARTH_GRAVITY / motion**2) ** (1.0 / 3.0)
+    return math.cbrt(EARTH_GRAVITY / motion**2)
 
 
 def _secular_rates(axis: float, e: float, i: float) -> tuple[float, float, float]:
@@ -310,13 +312,13 @@ class Precessing(Record):
     """One whose node and perigee move. A place is the mean argument of latitude, the node and the
     angle of the perigee, in turns.
 
-    advance, pull: rate of the perigee, and square of Kepler's mean motion, over those of the mean
+    advance, weight: rate of the perigee, and square of Kepler's mean motion, over those of the mean
     anomaly. turns: in a second; begins: in turns, NaN for what is drawn; of each row.
     """
 
     eccentricity: float
     advance: float
-    pull: float
+    weight: float
     turns: tuple[float, ...]
     begins: tuple[float, ...]
     is_round = constant(False)
@@ -329,7 +331,7 @@ class Precessing(Record):
 
     def quickness(self, nearness):
         cube, speed = Ellipse(self.eccentricity, 0.0).quickness(nearness)
-        return self.pull * cube, speed + self.advance
+        return self.weight * cube, speed + self.advance
 
     def climb(self, place, cos, sin):
         return Ellipse(self.eccentricity, place[2]).climb(place[0], cos, sin)
@@ -338,10 +340,10 @@ class Precessing(Record):
 class OnOrbit(Potential):
     """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
 
-    path: `Circle`, `Ellipse` or `Precessing`; places: as many numbers as there are rows, four with a
-    Sun; turning: rate of the mean anomaly; earth: of the Earth's rotation [turns/s]. cos_inclination,
-    sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole` or `Harmonics`.
-    ground: radius of the Earth over the distance of the perigee.
+    path: `Circle`, `Ellipse` or `Precessing`; places: as many numbers as there are rows, four with
+    a Sun; turning: rate of the mean anomaly; earth: of the Earth's rotation [turns/s].
+    cos_inclination, sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole`
+    or `Harmonics`. ground: radius of the Earth over the distance of the perigee.
     """
 
     path: Any

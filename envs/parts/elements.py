@@ -9,6 +9,7 @@ Almanac, section C, for the Sun to a hundredth of a degree from 1950 to 2050.
 """
 
 import math
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -25,10 +26,8 @@ def moment(argument: str, value: Any) -> datetime:
     """What an ISO 8601 string or an aware datetime says, in UTC; else ValueError."""
     found = None
     if isinstance(value, str | datetime):
-        try:
+        with suppress(ValueError):
             found = datetime.fromisoformat(str(value))
-        except ValueError:
-            pass
     if found is None or found.tzinfo is None or not _FIRST <= found.year <= _LAST:
         raise ValueError(
             f"{argument} must be a moment from {_FIRST} to {_LAST} with its offset from UTC, as "
@@ -59,7 +58,7 @@ class TwoLines(NamedTuple):
     eccentricity: float
     perigee: float
     anomaly: float
-    motion: float
+    rate: float
 
     @classmethod
     def read(cls, line1: str, line2: str) -> "TwoLines":
@@ -74,9 +73,9 @@ class TwoLines(NamedTuple):
         degrees = [_number("line2", line2, *one) for one in columns]
         inclination, node, perigee, anomaly = map(math.radians, degrees)
         eccentricity = 1e-7 * _number("line2", line2, 26, 33, 0, 9999999)
-        motion = math.tau / 86400.0 * _number("line2", line2, 52, 63, 0.01, 20)
+        rate = math.tau / 86400.0 * _number("line2", line2, 52, 63, 0.01, 20)
         date = datetime(century + int(year), 1, 1, tzinfo=UTC) + (day - 1.0) * _DAY
-        return cls(date, inclination, node, eccentricity, perigee, anomaly, motion)
+        return cls(date, inclination, node, eccentricity, perigee, anomaly, rate)
 
 
 def _check(name: str, line: Any, first: str) -> None:
