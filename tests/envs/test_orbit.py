@@ -307,6 +307,14 @@ def test_cells_have_noise_of_their_own_in_every_step():
 def test_coils_fly_in_the_whole_field_if_asked():
     env = make(COILS, orbit={"altitude": 600e3, "model": "igrf"})
     assert env.episodes.setup.orbit == Orbit(600e3, math.radians(97.4), model="igrf")
+    given = {"date": "2026-01-01T00:00Z", "model": "igrf"}
+    env = make("SunAcquisition-v0", orbit={"tle": ISS, **given})  # on an orbit of its own
+    assert env.episodes.setup.orbit == Orbit.from_tle(*ISS, **given)
+    assert env.resolved["orbit"]["altitude"]["source"] == "argument"
+    env = make("MagneticPointing-v0", orbit={"tle": ISS, **given})  # coils have one
+    env.reset(seed=1)
+    B = env.surroundings["magnetic_field"]
+    np.testing.assert_allclose(env.actuator.field_at(env.state), B, rtol=0, atol=1e-15)
 
 
 def test_gyros_that_lean_and_stretch_show_another_rate_in_each_episode():
