@@ -72,7 +72,7 @@ class TwoLines(NamedTuple):
         columns = (8, 16, 0, 180), (17, 25, 0, 360), (34, 42, 0, 360), (43, 51, 0, 360)
         degrees = [_number("line2", line2, *one) for one in columns]
         inclination, node, perigee, anomaly = map(math.radians, degrees)
-        eccentricity = 1e-7 * _number("line2", line2, 26, 33, 0, 9999999)
+        eccentricity = 1e-7 * _number("line2", line2, 26, 33, 0, 9500000)
         rate = math.tau / 86400.0 * _number("line2", line2, 52, 63, 0.01, 20)
         date = datetime(century + int(year), 1, 1, tzinfo=UTC) + (day - 1.0) * _DAY
         return cls(date, inclination, node, eccentricity, perigee, anomaly, rate)
