@@ -18,7 +18,7 @@ from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import resolve_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
-from rbgym.envs.orbit import Orbit
+from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import (
     constraints,
     disturbances,
@@ -136,7 +136,7 @@ class Building:
         effector = self.actuator.effector
         self.orbit = effector.around
         if self.orbit is None and given.orbit is not None:
-            self.orbit = made_or_given("orbit", Orbit, given.orbit)
+            self.orbit = chosen_orbit(given.orbit)
         if self.disturbance.sees_orbit() and self.orbit is not None:
             self.disturbance = self.disturbance.along(self.orbit)
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))

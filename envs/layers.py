@@ -24,6 +24,7 @@ OF_BODY = ("inertia", "mass", "center_of_mass")
 # What coils repeat of it.
 _OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
+_TLE = "tle"  # says a whole orbit, too
 _WHOLE = {"reward", "satellite"}  # a sum of weights that joined another's would be neither's
 
 
@@ -45,7 +46,7 @@ class Layers:
             if name == "actuator":
                 named = actuators.split_combined(actuators.merge(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
-            elif isinstance(above, Mapping) and name not in _WHOLE:
+            elif isinstance(above, Mapping) and name not in _WHOLE and _TLE not in above:
                 self.note(source, ((name, str(key)) for key in above))
             else:
                 self.note(source, [(name,)])
@@ -77,7 +78,7 @@ def _joined(name: str, below: Any, above: Any) -> Any:
         below = {name: getattr(below, name) for name in OF_BODY}
     if name == "initial" and isinstance(below, Mapping) and isinstance(above, Mapping):
         below = _within(below, above)
-    if name in _WHOLE or not isinstance(above, Mapping):
+    if name in _WHOLE or not isinstance(above, Mapping) or _TLE in above:
         return above
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
     return {key: value for key, value in found.items() if value is not None}

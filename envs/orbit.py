@@ -1,6 +1,7 @@
 """An orbit about the Earth, and what there is on it: gravity gradient, magnetic field, Sun.
 
-World axes are inertial, the third that of the Earth; the orbit has its ascending node on the first.
+World axes are inertial, the third that of the Earth; the orbit has its ascending node on the first,
+or, where J2 moves it, the first is that of the March equinox.
 The field is that of a dipole at the Earth's centre, tilted against the axis of rotation:
 
     B = (B_e / r^3) (3 (d . u) u - d),
@@ -8,21 +9,31 @@ The field is that of a dipole at the Earth's centre, tilted against the axis of 
 u the unit vector from the centre to the satellite, r its distance in Earth radii, d the direction
 of the dipole's magnetic moment, which turns with the Earth, B_e the field at the magnetic equator
 on the ground; or that of IGRF-14. The Sun is at an infinite distance, and the shadow of the Earth a
-cylinder. Nothing changes the orbit.
+cylinder. Nothing changes the orbit, or with `j2` the oblateness of the Earth its node, its perigee
+and its mean motion, by their secular rates of first order: with s = 1.5 J2 n (R / p)^2 that
+
+    of the node            -s cos i
+    of the perigee         s (2 - 2.5 sin^2 i)
+    of the mean anomaly    n + s (1 - 1.5 sin^2 i) sqrt(1 - e^2).
 
 Sources: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H, for the dipole;
-Hughes (1986), Spacecraft Attitude Dynamics, section 8.1, for the gravity gradient.
+Hughes (1986), Spacecraft Attitude Dynamics, section 8.1, for the gravity gradient; Vallado (2013),
+Fundamentals of Astrodynamics and Applications, section 9.6, for the secular rates; The Astronomical
+Almanac, section C, for the Sun.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.envs.arguments import in_range, named
+from rbgym.envs.arguments import in_range, made, made_or_given, named
+from rbgym.envs.parts.elements import SUN_RATE, TwoLines, bearings, moment, year_of
 from rbgym.envs.parts.geomagnetism import (
     DIPOLE_TILT,
     EQUATOR_FIELD,
@@ -35,19 +46,24 @@ from rbgym.envs.parts.geomagnetism import (
 from rbgym.envs.rows import Key
 from rbgym.potentials import NoPotential, Potential
 from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
-from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub
+from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, to_body
 from rbgym.rows import LANES, J, vector
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
 EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
 EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
+_J2, _EQUATOR = 1.08262668e-3, 6378.137e3  # oblateness, and radius of the equator [m]
 _DIPOLE, _IGRF = "dipole", "igrf"
 _OBLIQUITY = math.radians(23.44)  # of the ecliptic
+# The Sun: longitude of its perigee in 2026, in turns, and the equation of the centre [rad].
+_SUN_PERIGEE = 282.93 / 360.0
+_CENTRE, _CENTRE_2 = math.radians(1.915), math.radians(0.020)
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 
 # Rows, in turns: the mean place on the orbit from its node, the dipole's moment around the axis of
-# the Earth, the Sun around the ecliptic from the March equinox, and the orbit's node from there.
-_ORBIT, _EARTH, _SEASON, _NODE = range(4)
+# the Earth, the Sun around the ecliptic from the March equinox, the orbit's node from there, and,
+# where J2 moves it, the perigee from the node.
+_ORBIT, _EARTH, _SEASON, _NODE, _PERIGEE = range(5)
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,11 @@ class Orbit:
     perigee: its angle from the ascending node [rad]. equator_field [T], tilt [rad]: of the Earth's
     dipole at its equator on the ground and against the axis, by default that of IGRF-14 in 2025.
     model: of the field, "dipole", or "igrf" for all of IGRF-14 in a `year` from 2025.0 to 2030.0.
+
+    j2: whether the oblateness of the Earth moves node and perigee; the Sun moves then too. World
+    axes are then those of the mean equator and equinox of date, and episodes begin at what is given
+    of these, the rest is drawn: node, its right ascension, and mean anomaly [rad]; date, of ISO
+    8601 with its offset from UTC, which gives "igrf" its year too.
 
     Raises ValueError for numbers out of range: of an orbit inside the Earth, or an open one.
     """
@@ -70,6 +91,10 @@ class Orbit:
     tilt: float = DIPOLE_TILT
     model: str = _DIPOLE
     year: float = FIRST
+    j2: bool = False
+    node: float | None = None
+    anomaly: float | None = None
+    date: str | datetime | None = None
 
     def __post_init__(self) -> None:
         named("Orbit.model", self.model, (_DIPOLE, _IGRF))
@@ -83,6 +108,16 @@ class Orbit:
             ("year", FIRST, LAST),
         ):
             in_range(f"Orbit.{name}", getattr(self, name), low, high)
+        if not isinstance(self.j2, bool):
+            raise ValueError(f"Orbit.j2 must be True or False, got {self.j2!r}")
+        for name in ("node", "anomaly", "date"):
+            value = getattr(self, name)
+            if value is not None and not self.j2:
+                raise ValueError(f"Orbit.{name} must be left out without j2, got {value!r}")
+            if value is not None and name != "date":
+                in_range(f"Orbit.{name}", value, -math.tau, math.tau)
+        if self.date is not None:
+            self._take_date()
         other = EQUATOR_FIELD, DIPOLE_TILT
         if self.model == _IGRF and (self.equator_field, self.tilt) != other:
             given = f"{self.equator_field!r} and {self.tilt!r}"
@@ -91,6 +126,40 @@ class Orbit:
             )
         if self.model == _DIPOLE and self.year != FIRST:
             raise ValueError(f"Orbit.year must be left out with a dipole, got {self.year!r}")
+
+    def _take_date(self) -> None:
+        date = moment("Orbit.date", self.date)
+        object.__setattr__(self, "date", date.isoformat())
+        if self.model == _IGRF:
+            year = in_range("Orbit.date, in years,", year_of(date), FIRST, LAST)
+            if self.year not in (FIRST, year):
+                raise ValueError(f"Orbit.year must be left out with a date, got {self.year!r}")
+            object.__setattr__(self, "year", year)
+
+    @classmethod
+    def from_tle(
+        cls, line1: str, line2: str, date: str | datetime | None = None, model: str = _DIPOLE
+    ) -> "Orbit":
+        """The orbit of a two-line element set, with `j2`, at its epoch or at another date, up to
+        which its secular rates carry it; its drag is left out.
+
+        ValueError, naming the line and what is wrong, for lines which are not of the format.
+        """
+        found = TwoLines.read(line1, line2)
+        e, i, axis = found.eccentricity, found.inclination, _axis(found.rate)
+        for _ in range(8):  # the rate of the mean anomaly is Kozai's mean motion
+            axis *= (_secular_rates(axis, e, i)[2] / found.rate) ** (2.0 / 3.0)
+        then = found.date if date is None else moment("date", date)
+        seconds = (then - found.date).total_seconds()
+        node, perigee, anomaly = (
+            math.remainder(start + rate * seconds, math.tau)
+            for start, rate in zip(
+                (found.node, found.perigee, found.anomaly), _secular_rates(axis, e, i), strict=True
+            )
+        )
+        altitude = axis * (1.0 - e) - EARTH_RADIUS
+        return cls(altitude, i, e, perigee, model=model, j2=True, node=node, anomaly=anomaly,
+                   date=then.isoformat())  # fmt: skip
 
     @property
     def radius(self) -> float:
@@ -101,6 +170,14 @@ class Orbit:
     def rate(self) -> float:
         """Mean motion [rad/s]."""
         return math.sqrt(EARTH_GRAVITY / (self.radius / (1.0 - self.eccentricity)) ** 3)
+
+    @property
+    def rates(self) -> tuple[float, float, float]:
+        """Of the node, the perigee and the mean anomaly [rad/s]."""
+        if not self.j2:
+            return 0.0, 0.0, self.rate
+        axis = self.radius / (1.0 - self.eccentricity)
+        return _secular_rates(axis, self.eccentricity, self.inclination)
 
     @property
     def field(self) -> float:
@@ -114,10 +191,19 @@ class Orbit:
         whether there is a Sun."""
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
-        return (Pulled if pulls else Coasting)(
-            Ellipse(e, self.perigee / math.tau) if e else Circle(),
-            (0.0,) * (4 if sun else 2),
-            self.rate / math.tau,
+        node, perigee, motion = (rate / math.tau for rate in self.rates)
+        kinds, places = (Coasting, Pulled), (0.0,) * (4 if sun else 2)
+        path: Any = Ellipse(e, self.perigee / math.tau) if e else Circle()
+        if self.j2:
+            kinds, begins = (CoastingAround, PulledAround), self._beginning()
+            places = tuple(0.0 if math.isnan(one) else one for one in begins)
+            turns = motion + perigee, EARTH_RATE / math.tau, SUN_RATE, node, perigee
+            weight = (self.rate / self.rates[2]) ** 2
+            path = Precessing(e, perigee / motion, weight, turns, begins)
+        return kinds[pulls](
+            path,
+            places,
+            motion,
             EARTH_RATE / math.tau,
             math.cos(self.inclination),
             math.sin(self.inclination),
@@ -125,6 +211,42 @@ class Orbit:
             Harmonics(ground, self.year - FIRST) if self.model == _IGRF else dipole,
             ground,
         )
+
+    def _beginning(self) -> tuple[float, ...]:
+        """Where an episode begins, in turns, by rows; NaN for what is drawn."""
+        earth = season = math.nan
+        if self.date is not None:
+            earth, season = bearings(moment("Orbit.date", self.date))
+        node, anomaly = (
+            math.nan if one is None else one / math.tau for one in (self.node, self.anomaly)
+        )
+        perigee = self.perigee / math.tau
+        rows = anomaly + perigee, earth, season, node, perigee
+        return tuple(math.remainder(one, 1.0) for one in rows)
+
+
+def _axis(motion: float) -> float:
+    """Semi-major axis [m] of a mean motion [rad/s]."""
+    return math.cbrt(EARTH_GRAVITY / motion**2)
+
+
+def _secular_rates(axis: float, e: float, i: float) -> tuple[float, float, float]:
+    """Of node, perigee and mean anomaly [rad/s], by J2; of the semi-major axis [m]."""
+    n, square = math.sqrt(EARTH_GRAVITY / axis**3), math.sin(i) ** 2
+    s = 1.5 * _J2 * n * (_EQUATOR / (axis * (1.0 - e * e))) ** 2
+    anomaly = n + s * (1.0 - 1.5 * square) * math.sqrt(1.0 - e * e)
+    return -s * math.cos(i), s * (2.0 - 2.5 * square), anomaly
+
+
+def chosen_orbit(value: Any) -> Orbit:
+    """The orbit that an argument says: one, or a dict of its arguments, or of those of a "tle"."""
+    if isinstance(value, Mapping) and "tle" in value:
+        lines = value["tle"]
+        if not isinstance(lines, list | tuple) or len(lines) != 2:
+            raise ValueError(f"orbit['tle'] must be a list of two lines, got {lines!r}")
+        rest = {name: one for name, one in value.items() if name != "tle"}
+        return made("orbit", partial(Orbit.from_tle, *lines), rest)
+    return made_or_given("orbit", Orbit, value)
 
 
 # The shape of an orbit; a place, in turns from the node, is the mean argument of latitude.
@@ -148,7 +270,7 @@ class Circle(Record):
         ratio."""
         return 1.0, 1.0
 
-    def climb(self, cos, sin):
+    def climb(self, place, cos, sin):
         """Velocity away from the Earth / mean motion / distance of the perigee; cos, sin: of the
         angle from the node."""
         return 0.0
@@ -181,18 +303,47 @@ class Ellipse(Record):
         s = nearness / (1.0 - e)
         return s * s * s, s * s * math.sqrt(1.0 - e * e)
 
-    def climb(self, cos, sin):
+    def climb(self, place, cos, sin):
         e, (cos_p, sin_p) = self.eccentricity, cos_sin(math.tau * wrapped(self.perigee))
         return e * (sin * cos_p - cos * sin_p) / ((1.0 - e) * math.sqrt(1.0 - e * e))
+
+
+class Precessing(Record):
+    """One whose node and perigee move. A place is the mean argument of latitude, the node and the
+    angle of the perigee, in turns.
+
+    advance, weight: rate of the perigee, and square of Kepler's mean motion, over those of the mean
+    anomaly. turns: in a second; begins: in turns, NaN for what is drawn; of each row.
+    """
+
+    eccentricity: float
+    advance: float
+    weight: float
+    turns: tuple[float, ...]
+    begins: tuple[float, ...]
+    is_round = constant(False)
+
+    def polar(self, place):
+        return Ellipse(self.eccentricity, place[2]).polar(place[0])
+
+    def half(self, place):
+        return Ellipse(self.eccentricity, place[2]).half(place[0])
+
+    def quickness(self, nearness):
+        cube, speed = Ellipse(self.eccentricity, 0.0).quickness(nearness)
+        return self.weight * cube, speed + self.advance
+
+    def climb(self, place, cos, sin):
+        return Ellipse(self.eccentricity, place[2]).climb(place[0], cos, sin)
 
 
 class OnOrbit(Potential):
     """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
 
-    path: `Circle` or `Ellipse`; places: as many numbers as there are rows, four with a Sun;
-    turning: mean motion; earth: of the Earth's rotation [turns/s]. cos_inclination,
-    sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole` or `Harmonics`.
-    ground: radius of the Earth over the distance of the perigee.
+    path: `Circle`, `Ellipse` or `Precessing`; places: as many numbers as there are rows, four with
+    a Sun; turning: rate of the mean anomaly; earth: of the Earth's rotation [turns/s].
+    cos_inclination, sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole`
+    or `Harmonics`. ground: radius of the Earth over the distance of the perigee.
     """
 
     path: Any
@@ -214,10 +365,13 @@ class OnOrbit(Potential):
     def draw_phase(self, physics, buffer, i, u):
         k = i + physics.potential_row() * LANES
         for row in range(self.row_count()):
-            # Of what begins with the leading digits where there are wheels, the digits behind.
-            fine = 1024.0 * u[row]
-            drawn = fine - math.floor(fine) if physics.actuator.turns_rotors() else u[row]
-            buffer[k + row * LANES] = drawn - 0.5
+            buffer[k + row * LANES] = self.drawn_place(physics, u[row])
+
+    def drawn_place(self, physics, uniform):
+        """A place of a number from 0 to 1."""
+        # Of what begins with the leading digits where there are wheels, the digits behind.
+        fine = 1024.0 * uniform
+        return (fine - math.floor(fine) if physics.actuator.turns_rotors() else uniform) - 0.5
 
     def advance_phase(self, physics, buffer, i, h, good):
         k = i + physics.potential_row() * LANES
@@ -238,10 +392,27 @@ class OnOrbit(Potential):
         k = i + physics.potential_row() * LANES
         return wrapped(buffer[k + _ORBIT * LANES] + self.turning * ahead)
 
+    def place_in(self, state):
+        """The same, of a state of one body by names."""
+        return float(state["orbit_phase"])
+
+    def in_world(self, place, x, y):
+        """A vector in the plane of the orbit, of parts along the node and a quarter turn on."""
+        return x, self.cos_inclination * y, self.sin_inclination * y
+
+    def carried_frame(self, place, q, rate):
+        """A frame on the orbit, given from the node, and its angular velocity in its own axes, of
+        which it turns about the second."""
+        return q, (0.0, rate, 0.0)
+
+    def earth_past_node(self):
+        """How fast the Earth turns under the orbit [turns/s]."""
+        return self.earth
+
     def upwards(self, place):
         """Unit vector from the centre of the Earth, and distance of the perigee / distance."""
         cos, sin, nearness = self.path.polar(place)
-        return (cos, self.cos_inclination * sin, self.sin_inclination * sin), nearness
+        return self.in_world(place, cos, sin), nearness
 
     def field_at(self, place, earth):
         """B [T]; place, earth: on the orbit and of the Earth, in turns."""
@@ -257,13 +428,14 @@ class OnOrbit(Potential):
     def nadir_frame(self, physics, buffer, i, ahead):
         """Attitude of the frame whose z axis points to the Earth and whose x axis lies along the
         motion around it, and its angular velocity in its own axes [rad/s]."""
-        cos, sin, nearness = self.path.half(self.place(physics, buffer, i, ahead))
+        place = self.place(physics, buffer, i, ahead)
+        cos, sin, nearness = self.path.half(place)
         # cos and sin of half the inclination, which is at most half a turn
         c = math.sqrt(0.5 * (1.0 + self.cos_inclination))
         s = math.sqrt(max(0.5 * (1.0 - self.cos_inclination), 0.0))
         q = qmul((c, s, 0.0, 0.0), qmul((cos, 0.0, 0.0, sin), (0.5, -0.5, -0.5, 0.5)))
         _, speed = self.path.quickness(nearness)
-        return q, (0.0, -math.tau * self.turning * speed, 0.0)
+        return self.carried_frame(place, q, -math.tau * self.turning * speed)
 
     def course(self, place):
         """Height above the ground [m], and velocity through air that turns with the Earth [m/s]."""
@@ -271,11 +443,10 @@ class OnOrbit(Potential):
         _, quickness = self.path.quickness(nearness)
         lowest, rate = EARTH_RADIUS / self.ground, math.tau * self.turning
         distance = lowest / nearness
-        up = (cos, self.cos_inclination * sin, self.sin_inclination * sin)
-        along = (-sin, self.cos_inclination * cos, self.sin_inclination * cos)
-        climb = scale(rate * lowest * self.path.climb(cos, sin), up)
+        up, along = self.in_world(place, cos, sin), self.in_world(place, -sin, cos)
+        climb = scale(rate * lowest * self.path.climb(place, cos, sin), up)
         through = add(climb, scale(rate * distance * quickness, along))
-        wind = scale(math.tau * self.earth * distance, (-up[1], up[0], 0.0))
+        wind = scale(math.tau * self.earth_past_node() * distance, (-up[1], up[0], 0.0))
         return distance - EARTH_RADIUS, sub(through, wind)
 
     def sunwards(self, physics, buffer, i):
@@ -295,6 +466,55 @@ class OnOrbit(Potential):
         up, nearness = self.upwards(self.place(physics, buffer, i, 0.0))
         along, ground = dot(up, self.sunwards(physics, buffer, i)), self.ground * nearness
         return (along >= 0.0) | (1.0 - along * along >= ground * ground)
+
+
+class Around(OnOrbit):
+    """On a `Precessing` orbit. World axes are those of the equator and the equinox."""
+
+    def draw_phase(self, physics, buffer, i, u):
+        k = i + physics.potential_row() * LANES
+        for row in range(self.row_count()):
+            begin = self.path.begins[row]  # never drawn of a perigee, for which there is no number
+            drawn = self.drawn_place(physics, u[min(row, _NODE)])
+            buffer[k + row * LANES] = begin if begin == begin else drawn
+
+    def advance_phase(self, physics, buffer, i, h, good):
+        k = i + physics.potential_row() * LANES
+        for row in range(self.row_count()):
+            now = buffer[k + row * LANES]
+            buffer[k + row * LANES] = wrapped(now + self.path.turns[row] * h) if good else now
+
+    def place(self, physics, buffer, i, ahead):
+        k, turns = i + physics.potential_row() * LANES, self.path.turns
+        return (
+            wrapped(buffer[k + _ORBIT * LANES] + turns[_ORBIT] * ahead),
+            buffer[k + _NODE * LANES] + turns[_NODE] * ahead,
+            buffer[k + _PERIGEE * LANES] + turns[_PERIGEE] * ahead,
+        )
+
+    def place_in(self, state):
+        return tuple(float(state[name]) for name in ("orbit_phase", "node", "perigee"))
+
+    def in_world(self, place, x, y):
+        cos, sin = cos_sin(math.tau * wrapped(place[1]))
+        across = self.cos_inclination * y
+        return cos * x - sin * across, sin * x + cos * across, self.sin_inclination * y
+
+    def carried_frame(self, place, q, rate):
+        cos, sin = cos_sin(math.pi * wrapped(place[1]))
+        q = qmul((cos, 0.0, 0.0, sin), q)
+        drift = to_body(q, (0.0, 0.0, math.tau * self.path.turns[_NODE]))
+        return q, add(drift, (0.0, rate, 0.0))
+
+    def earth_past_node(self):
+        return self.earth - self.path.turns[_NODE]
+
+    def sun_at(self, season, node):
+        """The same, of the Sun's mean longitude, in world axes."""
+        g = math.tau * wrapped(season - _SUN_PERIGEE)
+        (cos, sin), (_, twice) = cos_sin(g), cos_sin(2.0 * g)
+        cos, sin = cos_sin(math.tau * wrapped(season) + _CENTRE * sin + _CENTRE_2 * twice)
+        return cos, math.cos(_OBLIQUITY) * sin, math.sin(_OBLIQUITY) * sin
 
 
 class Coasting(OnOrbit, NoPotential):
@@ -320,6 +540,14 @@ class Pulled(OnOrbit):
         return Attraction(stiffness, up, rate)
 
 
+class CoastingAround(Around, Coasting):
+    """One that nothing turns by, as J2 moves its orbit."""
+
+
+class PulledAround(Around, Pulled):
+    """One with a gravity gradient, as J2 moves its orbit."""
+
+
 @inlined
 def wrapped(turns):
     """The same place, within half a turn of zero."""
@@ -328,6 +556,7 @@ def wrapped(turns):
 
 def places_of(potential: Potential) -> Mapping[str, Key]:
     """Names and rows, counted from the potential's, of the place on an orbit, if there is one."""
-    names = ("orbit_phase", "earth_phase", "season", "node")
-    count = potential.row_count() if isinstance(potential, OnOrbit) else 0
-    return {name: Key(row, 1, 0.0, -1.0, 1.0) for row, name in enumerate(names[:count])}
+    names = ("orbit_phase", "earth_phase", "season", "node", "perigee")
+    places = potential.places if isinstance(potential, OnOrbit) else ()
+    starts = zip(names, places)  # noqa: B905
+    return {name: Key(row, 1, rest, -1.0, 1.0) for row, (name, rest) in enumerate(starts)}

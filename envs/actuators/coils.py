@@ -16,8 +16,8 @@ from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.arguments import in_range, keys, made_or_given
-from rbgym.envs.orbit import Orbit
+from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.orbit import Orbit, chosen_orbit
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
 from rbgym.rows import put_vector, view
@@ -65,8 +65,8 @@ class MagneticCoils(Effector):
         return self.orbit
 
     def on(self, orbit: Orbit | Mapping[str, float]) -> "MagneticCoils":
-        if self.orbit is None or not isinstance(orbit, Mapping):
-            return replace(self, orbit=made_or_given("orbit", Orbit, orbit))
+        if self.orbit is None or not isinstance(orbit, Mapping) or "tle" in orbit:
+            return replace(self, orbit=chosen_orbit(orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
         if numbers.get("model", self.orbit.model) != self.orbit.model:  # reset the old model's
             of_field = ("equator_field", "tilt", "year")
@@ -84,8 +84,8 @@ class MagneticCoils(Effector):
 
     def field_at(self, state: Mapping[str, Any]) -> Array:
         """B in world axes [T], (3,), in the state of one body."""
-        phases = float(state["orbit_phase"]), float(state["earth_phase"])
-        return np.array(self.around.record().field_at(*phases))
+        record = self.around.record()
+        return np.array(record.field_at(record.place_in(state), float(state["earth_phase"])))
 
     def columns(self) -> tuple[Column, ...]:
         return (Column("magnetic_field", 3, unit="T", frame=BODY, scale=2.0 * self.field),)

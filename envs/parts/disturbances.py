@@ -200,7 +200,8 @@ class SpaceEnvironment(Disturbance):
         """Sets `most`, the torque at the perigee with every surface at right angles to the flow."""
         most = 2.0 * orbit.field * math.hypot(*self.residual)
         if isinstance(self.air, Drag):
-            wind = orbit.radius * (EARTH_RATE + orbit.rate / (1.0 - orbit.eccentricity) ** 2)
+            turning = sum(map(abs, orbit.rates))
+            wind = orbit.radius * (EARTH_RATE + turning / (1.0 - orbit.eccentricity) ** 2)
             pressure = 0.5 * density(orbit.radius - EARTH_RADIUS) * self.air.coefficient * wind**2
             most += pressure * _reach(self.air.surfaces)
         if isinstance(self.light, SolarPressure):

@@ -36,11 +36,11 @@ def _coefficients(column: int) -> np.ndarray:
 
 
 _G, _H, _DG, _DH = (_coefficients(column) for column in range(2, 6))
-# The dipole of 2025 [T]; its moment lies at _EAST in the Earth's longitude [rad].
+# The dipole of 2025 [T]; its moment lies at EAST in the Earth's longitude [rad].
 _G10, _G11, _H11 = _G[1, 0], _G[1, 1], _H[1, 1]
 EQUATOR_FIELD = math.hypot(_G10, _G11, _H11)  # at the magnetic equator on the ground
 DIPOLE_TILT = math.atan2(math.hypot(_G11, _H11), -_G10)
-_EAST = math.atan2(_H11, _G11)
+EAST = math.atan2(_H11, _G11)
 STRONGEST = 1.15  # bound: the strongest field over the dipole's polar field, at one height
 
 
@@ -69,7 +69,7 @@ class Harmonics(Record):
     elapsed_years: float
 
     def flux(self, up, nearness, earth):
-        cos, sin = cos_sin(math.tau * earth - _EAST)  # of Greenwich
+        cos, sin = cos_sin(math.tau * earth - EAST)  # of Greenwich
         x, y, w = cos * up[0] + sin * up[1], cos * up[1] - sin * up[0], up[2]
         ratio = self.lowest * nearness
         east, north, axial, radial = 0.0, 0.0, 0.0, 0.0

@@ -1,13 +1,14 @@
 """One orbit for all that needs it: against Newton's equation and formulas in other frames."""
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import numpy as np
 import ppigrf
 import pytest
 from scipy.integrate import solve_ivp
+from sgp4 import api, model, propagation
 
 from family import SLEW, at
 from family import quick_make as make
@@ -18,7 +19,7 @@ from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
-from rbgym.quaternion import rotate_inverse, to_matrix
+from rbgym.quaternion import conjugate, multiply, rotate_inverse, to_matrix
 from rbgym.rows import LANES
 from refusals import refused
 
@@ -304,6 +305,13 @@ def test_cells_have_noise_of_their_own_in_every_step():
 def test_coils_fly_in_the_whole_field_if_asked():
     env = make(COILS, orbit={"altitude": 600e3, "model": "igrf"})
     assert env.episodes.setup.orbit == Orbit(600e3, math.radians(97.4), model="igrf")
+    given = {"tle": ISS, "date": "2026-01-01T00:00Z", "model": "igrf"}
+    env = make("SunAcquisition-v0", orbit=given)  # in the place of its own
+    assert env.episodes.setup.orbit == Orbit.from_tle(*ISS, "2026-01-01T00:00Z", "igrf")
+    env = make("MagneticPointing-v0", orbit=given)  # in that of its coils
+    env.reset(seed=1)
+    B = env.surroundings["magnetic_field"]
+    np.testing.assert_allclose(env.actuator.field_at(env.state), B, rtol=0, atol=1e-15)
 
 
 def test_gyros_that_lean_and_stretch_show_another_rate_in_each_episode():
@@ -325,6 +333,70 @@ def test_a_law_follows_the_nadir():
     assert np.linalg.norm(env.state["angular_velocity"]) == pytest.approx(1.13e-3, rel=0.01)
 
 
+# Of SGP4's verification, but for the second: in step with the Sun, the ISS, and a Molniya.
+CBERS = ("1 28057U 03049A   06177.78615833  .00000060  00000-0  35940-4 0  1836",
+         "2 28057  98.4283 247.6961 0000884  88.1964 271.9322 14.35478080140550")  # fmt: skip
+ISS = ("1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927",
+       "2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537")  # fmt: skip
+MOLNIYA = ("1 08195U 75081A   06176.33215444  .00000099  00000-0  11873-3 0   813",
+           "2 08195  64.1586 279.0717 6877146 264.7651  20.2257  2.00491383225656")  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "km"), [(CBERS, 16), (ISS, 9), (MOLNIYA, 97)])
+def test_place_and_drift_of_the_node_are_those_of_sgp4(lines, km):
+    orbit, truth = Orbit.from_tle(*lines), api.Satrec.twoline2rv(*lines)
+    unkozai = model.Satrec.twoline2rv(*lines).no_unkozai / 60
+    assert orbit.rate == pytest.approx(unkozai, rel=1e-6)
+    env = make(SLEW, orbit=orbit, reference="nadir", dt=21600.0, **FREELY)
+    at(env, TILTED)
+    greenwich = math.tau * env.state["earth_phase"] - math.atan2(4545.5, -1410.3)
+    off = greenwich - propagation.gstime(truth.jdsatepoch + truth.jdsatepochF)
+    assert math.remainder(off, math.tau) == pytest.approx(0, abs=2e-6)
+    for hours in range(0, 721, 6):
+        _, r, v = truth.sgp4_tsince(60.0 * hours)
+        if not hours:  # here without the short periods of J2, and those of Sun and Moon
+            assert np.linalg.norm(env.surroundings["position"] - 1e3 * np.array(r)) < 1e3 * km
+        x, y, _ = np.cross(r, v)
+        off = math.remainder(math.atan2(x, -y) - math.tau * env.state["node"], math.tau)
+        assert abs(math.degrees(off)) < 0.15  # while it drifts by more than 3
+        env.step(np.zeros(3))
+    later = Orbit.from_tle(*lines, date=datetime.fromisoformat(orbit.date) + timedelta(hours=726))
+    off = [env.state[name] for name in (*PLACES[1:], "perigee")] - np.array(later.record().places)
+    np.testing.assert_allclose(off, np.round(off), rtol=0, atol=1e-6)
+
+
+def test_what_is_on_an_orbit_that_j2_moves_moves_with_it():
+    given = {**OVAL, "inclination": 2.0, "j2": True, "node": 1.0}
+    env = make(SLEW, orbit=given, disturbance=PULL, reference="nadir", dt=1.0, **FREELY)
+    env.reset(seed=1)
+    seen = []
+    for _ in range(3):
+        seen.append((env.state, env.surroundings, env.invariants()["energy"]))
+        env.step(np.zeros(3))
+    (before, first, _), (now, here, energy), (after, last, _) = seen
+    r, v = here["position"], (last["position"] - first["position"]) / 2
+    wind = here["air_velocity"] + np.cross([0, 0, EARTH_RATE], r)
+    np.testing.assert_allclose(wind, v, rtol=0, atol=0.005)
+    c, omega = rotate_inverse(now["quaternion"], r / np.linalg.norm(r)), now["angular_velocity"]
+    V = 1.5 * EARTH_GRAVITY / np.linalg.norm(r) ** 3 * (c @ env.body.inertia @ c)
+    assert energy == pytest.approx(0.5 * omega @ env.body.inertia @ omega + V, rel=1e-9)
+    z = to_matrix(now["target_quaternion"])[:, 2]
+    np.testing.assert_allclose(-z * np.linalg.norm(r), r, rtol=1e-9)
+    turn = multiply(conjugate(before["target_quaternion"]), after["target_quaternion"])
+    rate = now["target_angular_velocity"]
+    np.testing.assert_allclose(turn[1:] * np.sign(turn[0]), rate, rtol=0, atol=1e-9)
+
+
+def test_the_sun_is_where_the_almanac_has_equinox_and_solstices():
+    days = {0: "2026-03-20T14:46Z", 90: "2026-06-21T08:24Z", 270: "2026-12-21T20:50Z"}
+    for longitude, date in days.items():
+        orbit = Orbit(**ROUND, j2=True, date=date, model="igrf")
+        found = orbit.record().sun_at(orbit.record().places[2], 0.0)
+        off = np.arccos(np.dot(found, sun(math.radians(longitude), 0.0)))
+        assert math.degrees(off) < 0.02
+        assert orbit.year == pytest.approx(2026 + (int(date[5:7]) - 0.5) / 12, abs=0.05)
+
+
 @refused(
     (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
     (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
@@ -339,6 +411,11 @@ def test_a_law_follows_the_nadir():
     (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),
     (COILS, {"orbit": ROUND, "actuator": MagneticCoils(altitude=4e5)},
      r"MagneticCoils must have no \['altitude'\] with an orbit"),
+    (SLEW, {"orbit": {"tle": [ISS[0][:-1] + "8", ISS[1]]}}, "line1 must end with its checksum 7"),
+    (SLEW, {"orbit": {"tle": [ISS[0], CBERS[1]]}}, "line2 must be of satellite 25544, got 28057"),
+    (SLEW, {"orbit": {"tle": ISS, "model": "igrf"}}, r"Orbit.date, in years, must be in \[2025"),
+    (SLEW, {"orbit": {**ROUND, "node": 1.0}}, "Orbit.node must be left out without j2"),
+    (SLEW, {"orbit": {**ROUND, "j2": True, "date": "2026-03-20"}}, "Orbit.date must be a moment"),
     ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
     ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
     (SLEW, {"sensor": {"magnetometer": {}}}, "orbit must be given with a magnetometer"),

@@ -177,7 +177,8 @@ def _parts():
                  wheels={"momentum": 0.1}, coils={"dipole": 0.2}, torque=(0.1, 0.1, 0.2), dt=0.5,
                  angle=0.01, rate=1e-3, seconds=10.0)  # fmt: skip
     yield target("rbgym.envs.orbit.Orbit", Orbit, altitude=5e5, inclination=1.0, eccentricity=0.1,
-                 perigee=0.5, equator_field=3e-5, tilt=0.16)  # fmt: skip
+                 perigee=0.5, equator_field=3e-5, tilt=0.16, j2=True, node=1.0, anomaly=2.0,
+                 date="2026-03-20T14:46Z")  # fmt: skip
     yield target("rbgym.envs.parts.columns.Column", Column, name="field", size=3, unit="T",
                  frame="body axes", scale=(1.0, 1.0, 2.0), low=-1.0, high=(1.0, 1.0, 1.0),
                  words="of the Earth")  # fmt: skip
