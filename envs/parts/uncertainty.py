@@ -53,7 +53,12 @@ class Sensor(Part):
     has_bias = False  # whether its rows begin with one of the rates, body axes [rad/s]
     gyro = True  # whether it measures the rates
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
+    sees_orbit = constant(False, "Whether it takes an orbit.")
     sees_field = constant(False, "Whether coils show the field as it measures it: `sense_field`.")
+
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended what it measures."""
+        return False
 
     def extra(self) -> More:
         """What it shows after attitude and rates."""
