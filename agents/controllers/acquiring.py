@@ -110,7 +110,7 @@ class Acquiring:
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.of_sun, self.of_field = self.of_sun + self.gyros.left, self.of_field + self.gyros.left
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
-        self.tracker = StarTracker(sensor) if "star_tracker" in columns else None
+        self.tracker: Any = StarTracker(sensor) if "star_tracker" in columns else None
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
         """What is held to be true after observations (n, columns); before: after the last."""

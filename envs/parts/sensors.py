@@ -355,14 +355,14 @@ class Instruments(Sensor):
 
     angle and bias have the same variance whatever dt is. scale_factor is the standard deviation of
     that of each axis, misalignment [rad] that of the turn about each body axis by which the three
-    are mounted askew, drawn once an episode. quantisation [rad]: of the angles turned by, whole
-    multiples of which are shown; the rest counts in the next period. The star tracker has the standard
+    are mounted askew, drawn once an episode. They show the turn about each axis in whole multiples
+    of quantisation [rad], and the rest of it later. The star tracker has the standard
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
-    the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
-    within sun_exclusion [rad] of the boresight, nor the limb of the Earth within earth_exclusion
-    [rad]; in between its last attitude is held, and a `Tracker` tells what is new. What it
-    measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
+    the body is not faster than slew_rate [rad/s], the Sun, unless the Earth hides it, not within
+    sun_exclusion [rad] of the boresight, and the boresight not within earth_exclusion [rad] of the
+    Earth's limb, nor inside it; in between its last attitude is held. What it measures is there
+    after its latency [s], rounded too, at most its period. The magnetometer adds
     to the field, where coils show it in its place, white noise of the density field_noise
     [T sqrt(s)], of a control period's deviation field_noise / sqrt(dt), and a bias with the
     standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
@@ -640,7 +640,8 @@ def chosen_sensor(
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
             raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
         fields["boresight"] = triple(name, [x / length for x in axis])
-    if flag("sensor['star_tracker']['flag']", fields.pop("flag", hides)) and "star_tracker" in given:
+    shows = flag("sensor['star_tracker']['flag']", fields.pop("flag", hides))
+    if shows and "star_tracker" in given:
         fields["tracker"] = Tracker()
     if "coarse_sun" in given:
         fields["normals"] = _normals(fields.get("normals", _CUBE))
