@@ -59,9 +59,9 @@ def instruments_of(env: Any) -> Any:
 
 class Gyros:
     """What gyros leave unknown of an attitude that is turned on by their rates: the densities of
-    their noise are those of the instruments. Those that count show an angle later, and none twice:
-    it adds a variance `left` about each axis [rad^2] to the noise of a measurement, and nothing to
-    what the turn leaves unknown."""
+    their noise are those of the instruments. What they have not counted yet, with the variance
+    `left` about each axis [rad^2], does not add up: it is part of the noise of every measurement,
+    and no part of the covariance."""
 
     def __init__(self, sensor: Instruments) -> None:
         dt, v, u = sensor.dt, sensor.angle_walk**2, sensor.rate_walk**2

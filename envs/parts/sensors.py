@@ -16,19 +16,7 @@ from rbgym.envs.parts.observations import Both, More, put_within, rotation_vecto
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals, one_normal
 from rbgym.envs.rows import checked_part, settle_vector
-from rbgym.quaternion import (
-    Vector,
-    add,
-    canonical,
-    cross,
-    dot,
-    qconj,
-    qmul,
-    scale,
-    sub,
-    times,
-    to_body,
-)
+from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
     Physics,
@@ -235,7 +223,7 @@ class Counts(Record):
     def in_counts(self, buffer, i, row, step, rates):
         x, y, z = scale(1.0 / self.lsb, add(rates, vector(buffer, i, row)))
         whole = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(z + 0.5)
-        left = scale(self.lsb, sub((x, y, z), whole))
+        left = scale(self.lsb, add((x, y, z), scale(-1.0, whole)))
         put_vector(buffer, i, row, vector_if(step > 0.0, left, (0.0, 0.0, 0.0)))
         return scale(self.lsb, whole)
 

@@ -97,14 +97,14 @@ def test_errors_are_as_large_as_the_filter_says(condition):
         assert not fix.known[~was_lit].any()  # of the field alone there is no attitude
 
 
+@pytest.mark.interpreted
 def test_a_star_tracker_gives_the_first_attitude_unless_it_is_blind_and_one_that_is_lost():
-    env = many(64, **tracked(latency=0.0), observation="hidden")
+    env = many(64, **tracked(latency=0.0))
     filtering = Acquiring(env)
     seen = env.reset(seed=2)[0].astype(float)
-    sun, valid = filtering.sun, env.columns["star_tracker_valid"].first
-    seen[:, sun] = 0.0  # nothing else tells an attitude
+    seen[:, filtering.sun] = 0.0  # nothing else tells an attitude
     fix = filtering.estimate(seen, None, None)
-    assert np.array_equal(fix.known, seen[:, valid] == 1)
+    assert np.array_equal(fix.known, seen[:, env.columns["star_tracker_valid"].first] == 1)
     assert 10 < fix.known.sum() < 60  # the Earth hides the stars from the rest
     assert np.linalg.norm(squares(env, fix)[1], axis=1)[fix.known].max() < 5e-3
     lost = fix._replace(attitude=multiply(fix.attitude, from_rotation_vector([0.3, 0.0, 0.0])))
@@ -112,8 +112,9 @@ def test_a_star_tracker_gives_the_first_attitude_unless_it_is_blind_and_one_that
     assert np.linalg.norm(squares(env, again)[1], axis=1)[fix.known].max() < 5e-3
 
 
+@pytest.mark.interpreted
 def test_each_lane_has_its_own_late_star_tracker_and_its_own_beginning():
-    env = many(8, **tracked(period=4.0, latency=3.0), observation="hidden")
+    env = many(8, **tracked(period=4.0, latency=3.0))
     filtering, both, alone = Acquiring(env), None, None
     seen = [env.reset(seed=3)[0].astype(float)]
     seen += [env.step(np.zeros(env.action_space.shape))[0].astype(float) for _ in range(12)]
@@ -216,7 +217,7 @@ def test_a_supervisor_detumbles_finds_the_sun_and_points_one_after_the_other():
 
 
 def test_what_shows_too_little_for_an_attitude_is_refused():
-    watching = controllers.make("supervisor", many(1, **tracked(), observation="hidden"))
+    watching = controllers.make("supervisor", many(1, **tracked()))
     with pytest.raises(ValueError, match="supervisor without a star tracker to be written as C"):
         _parts(watching)
     env = many(1, sensor={"gyro": GYRO, "coarse_sun": {}})
