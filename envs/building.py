@@ -145,7 +145,10 @@ class Building:
     def _choose_potential(self) -> None:
         """Sensor, and motion of a target; weight, or the orbit, one for all that needs it."""
         task, effector, pull = self.task, self.actuator.effector, self.pull
-        self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
+        hides = isinstance(task.form, Hidden) or "hidden" in _listed(self.given.observation)
+        self.sensor = chosen_sensor(
+            self.given.sensor, task.sensor, self.dt, task.rate_limit, hides=hides
+        )
         self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
         if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
@@ -164,6 +167,7 @@ class Building:
             "goal towards the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
+            "sensor that the Earth blinds": self.sensor.sees_orbit(),
             "a magnetometer beside an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]

@@ -35,9 +35,10 @@ MORE = {
         "disturbance": {"gravity_gradient": True}, "observation": "log_error",
         "constraints": {"momentum": 0.01, "ends": True},
         "sensor": {
-            "gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5},
+            "gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5, "quantisation": 1e-4},
             "star_tracker": {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": 1.0,
-                             "latency": 0.5, "slew_rate": 0.05, "sun_exclusion": 0.5},
+                             "latency": 0.5, "slew_rate": 0.05, "sun_exclusion": 0.5,
+                             "earth_exclusion": 0.2, "flag": True},
             "magnetometer": {"noise": 1e-8, "bias": 1e-7},
             "sun_sensor": {"noise": 1e-4, "bias": 1e-3},
         },

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import fresh, plant_of
-from rbgym.agents.controllers.filtering import Gyros, instruments_of
+from rbgym.agents.controllers.filtering import Gyros, StarTracker, instruments_of, where
 from rbgym.agents.controllers.sun import sun_direction
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import (
     Array,
+    conjugate,
     from_matrix,
     from_rotation_vector,
     multiply,
@@ -33,7 +34,9 @@ class Fix(NamedTuple):
     the small turn about the body axes [rad] from the estimated attitude to the true one, and of the
     true bias less the estimated. known: (n,), whether there is an attitude; where there is none,
     these three say nothing. doubt: (n,), for how many control periods a reading has not fitted.
-    rate: (n, 3) [rad/s]; sun: (n, 3), where it is seen, zero in the dark, both body axes.
+    rate: (n, 3) [rad/s]; sun: (n, 3), where it is seen, zero in the dark, both body axes. past: the
+    observations of the last control periods and what was held to be true after each, as many as a
+    measurement of the star tracker is late.
     """
 
     attitude: Array
@@ -43,6 +46,7 @@ class Fix(NamedTuple):
     doubt: Array
     rate: Array
     sun: Array
+    past: tuple[tuple[Array, "Fix"], ...] = ()
 
     @property
     def deviation(self) -> Array:
@@ -65,6 +69,9 @@ class Acquiring:
     the first attitude is that which the first readings leave of half a radian. A reading that is
     beyond what all but one in a million are corrects nothing; after ten control periods of such
     readings the attitude is given up and found anew. In the dark the field alone holds it.
+
+    A star tracker that is shown corrects it as it does that of `Estimating`, where it is valid, and
+    gives the first attitude too. Where it is late, the readings since then are taken once more.
 
     The Sun is read from a fine sensor, or from coarse cells. A constant error of theirs, or of the
     magnetometer, does not average out as noise does; it counts as a noise whose mean over 200 s is
@@ -101,16 +108,43 @@ class Acquiring:
         self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
         least = 1e-10  # that float32 can hold beside half a radian, squared
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
+        self.of_sun, self.of_field = self.of_sun + self.gyros.left, self.of_field + self.gyros.left
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
+        self.tracker: Any = StarTracker(sensor) if "star_tracker" in columns else None
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
         """What is held to be true after observations (n, columns); before: after the last."""
+        begins = fresh(len(rows), before, episode_start)
+        if self.tracker is None:
+            return self._next(rows, before, begins, None)
+        late = self.tracker.late
+        valid = rows[:, self.columns["star_tracker_valid"].first] > 0.5
+        now = self._next(rows, before, begins, valid & (begins | (late == 0)))
+        moments, old = (*(before.past if before else ()), (rows, now)), valid & ~begins
+        if late and len(moments) > late and old.any():
+            (shown, fix), *later = moments
+            moments = ((shown, self._fixed(fix, rows, old)),)
+            for shown, held in later:
+                fix = self._next(shown, moments[-1][1], np.zeros_like(old), None)
+                moments = (*moments, (shown, where(old, fix, held)))
+        return moments[-1][1]._replace(past=moments[-late:] if late else ())
+
+    def _fixed(self, fix: Fix, rows: Array, valid: NDArray[np.bool_]) -> Fix:
+        """What is held to be true after the star tracker's attitude, where that is valid."""
+        begun = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
+        q, b, P, *_ = where(fix.known, fix, begun)
+        z = np.where(valid[:, None], rows[:, self.columns["star_tracker"].place], q)
+        q, b, P = self.tracker.correct(q, b, P, multiply(conjugate(q), z))
+        return where(valid, fix._replace(attitude=q, bias=b, covariance=P, known=valid), fix)
+
+    def _next(self, rows: Array, before: Fix | None, begins: Any, fixed: Any) -> Fix:
+        """What is held to be true a control period later, but for a late star tracker; fixed: where
+        one that is not late has measured, (n,), or None."""
         n, column = len(rows), self.columns
         measured = rows[:, column["angular_velocity"].place] * self.rate_limit
         B = rows[:, column["magnetic_field"].place]
         r_sun, r_field = (rows[:, column[f"{one}_reference"].place] for one in ("sun", "field"))
         sun = rows[:, self.sun] if self.fine else sun_direction(rows[:, self.sun], self.normals)
-        begins = fresh(n, before, episode_start)
         q, b, P = np.tile([1.0, 0, 0, 0], (n, 1)), np.zeros((n, 3)), np.tile(self.first, (n, 1, 1))
         known, doubt = np.zeros(n, dtype=np.bool_), np.zeros(n)
         if before is not None:
@@ -122,6 +156,8 @@ class Acquiring:
             spread = self.gyros.spread(before.covariance, a, turn)
             P = np.where(goes_on[:, None, None], spread, P)
             known, doubt = goes_on, np.where(goes_on, before.doubt, 0.0)
+        if fixed is not None:
+            q, b, P, known, *_ = self._fixed(Fix(q, b, P, known, doubt, measured, sun), rows, fixed)
         lit = np.any(sun != 0.0, axis=1)
         apart = np.linalg.norm(np.cross(sun, B), axis=1) > APART * np.linalg.norm(B, axis=1)
         found = ~known & lit & apart

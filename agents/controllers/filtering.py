@@ -1,7 +1,7 @@
 """An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
 
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from rbgym.quaternion import (
     to_matrix,
 )
 
+T = TypeVar("T", bound=Any)
 _ROUNDING = 1e-7  # rad; of attitudes in float32
 _UNIT = 1e-3  # how far from unit length a quaternion may be
 _SAME = 2e-7  # two attitudes nearer than this in all components are one that is held
@@ -58,12 +59,15 @@ def instruments_of(env: Any) -> Any:
 
 class Gyros:
     """What gyros leave unknown of an attitude that is turned on by their rates: the densities of
-    their noise are those of the instruments."""
+    their noise are those of the instruments. What they have not counted yet, with the variance
+    `left` about each axis [rad^2], does not add up: it is part of the noise of every measurement,
+    and no part of the covariance."""
 
     def __init__(self, sensor: Instruments) -> None:
         dt, v, u = sensor.dt, sensor.angle_walk**2, sensor.rate_walk**2
         self.dt, self.of_turn = dt, v * dt + u * dt**3 / 3.0
         self.of_both, self.of_bias = -0.5 * u * dt**2, u * dt
+        self.left = sensor.quantisation**2 / 12.0
 
     def spread(self, P: Array, a: Array, whole: Array) -> Array:
         """The covariance (n, 6, 6) of turn and bias a control period later, in which the body
@@ -76,6 +80,33 @@ class Gyros:
         P[:, 3:, :3] += self.of_both * np.swapaxes(G, 1, 2)
         P[:, 3:, 3:] += self.of_bias * np.eye(3)
         return np.asarray(P)
+
+
+class StarTracker:
+    """A star tracker as a filter takes it. noise: the covariance (3, 3) of a measurement about the
+    body axes [rad^2]; late: control periods until it is shown."""
+
+    def __init__(self, sensor: Instruments) -> None:
+        across, axis = sensor.across_boresight**2, np.array(sensor.boresight)
+        more = sensor.about_boresight**2 - across
+        alike = across + _ROUNDING**2 + Gyros(sensor).left
+        self.noise = alike * np.eye(3) + more * np.outer(axis, axis)
+        self.late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
+
+    def correct(self, q: Array, b: Array, P: Array, off: Array) -> tuple[Array, Array, Array]:
+        """Attitude (n, 4), bias (n, 3) and covariance (n, 6, 6) after a measurement that is turned
+        by `off` (n, 4) from that attitude; it begins again where that says nothing of the bias."""
+        y, P = rotation_vector(off)[:, :, None], P.copy()
+        P[:, :3, :3] += _adjugate(P[:, :3, :3])
+        S = P[:, :3, :3] + self.noise
+        K = np.swapaxes(np.linalg.solve(S, P[:, :3, :]), 1, 2)
+        lost = np.trace(S, axis1=1, axis2=2)[:, None, None] > _FAR**2
+        lost |= np.swapaxes(y, 1, 2) @ np.linalg.solve(S, y) > _LOST
+        K = np.where(lost, np.eye(6, 3), K)
+        x = (K @ y)[:, :, 0]
+        F = np.eye(6) - K @ np.eye(3, 6)
+        P = F @ P @ np.swapaxes(F, 1, 2) + K @ self.noise @ np.swapaxes(K, 1, 2)
+        return normalized(multiply(q, from_rotation_vector(x[:, :3]))), b + x[:, 3:], P
 
 
 class Estimating:
@@ -122,13 +153,10 @@ class Estimating:
             )
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
-        self.gyros, self.dt, one = Gyros(sensor), sensor.dt, np.eye(3)
-        self._late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
-        across, axis = sensor.across_boresight**2 + _ROUNDING**2, np.array(sensor.boresight)
-        more = sensor.about_boresight**2 - sensor.across_boresight**2
-        self._of_tracker = across * one + more * np.outer(axis, axis)
-        self._at_first, self._begun_again = np.zeros((6, 6)), np.eye(6, 3)
-        self._at_first[:3, :3], self._at_first[3:, 3:] = self._of_tracker, sensor.bias**2 * one
+        self.gyros, self.dt, self.tracker = Gyros(sensor), sensor.dt, StarTracker(sensor)
+        self._at_first = np.zeros((6, 6))
+        self._at_first[:3, :3] = self.tracker.noise
+        self._at_first[3:, 3:] = sensor.bias**2 * np.eye(3)
 
     @classmethod
     def for_env(cls, policy: Any, env: Any) -> Self:
@@ -205,17 +233,17 @@ class Estimating:
         if len(before.attitude) != n:
             raise ValueError(f"state must be of {n} lanes, got {len(before.attitude)}")
         now = self._propagated(before, measured, wanted)
-        moments = (*before.past, before, now)[-1 - self._late :]
+        moments = (*before.past, before, now)[-1 - self.tracker.late :]
         held = np.where(np.sum(z * now.seen, axis=1, keepdims=True) < 0.0, -now.seen, now.seen)
         # How far off what is held may be told: by what is not known of the way the target turns.
         known = _UNEVEN + 4.0 * np.sqrt(np.trace(now.covariance[:, :3, :3], axis1=1, axis2=2))
         same = _SAME + known * np.linalg.norm(wanted, axis=1) * self.dt
         new = np.abs(z - held).max(axis=1) > same
-        if new.any() and len(moments) > self._late:
+        if new.any() and len(moments) > self.tracker.late:
             corrected = self._corrected(moments, z)
-            moments = tuple(map(partial(_where, new), corrected, moments))
+            moments = tuple(map(partial(where, new), corrected, moments))
         *past, now = (one._replace(past=()) for one in moments)
-        found = _where(fresh(n, before, episode_start), begun, now._replace(seen=z))
+        found = where(fresh(n, before, episode_start), begun, now._replace(seen=z))
         return found._replace(past=tuple(past))
 
     def _propagated(self, before: Belief, measured: Array, wanted: Array) -> Belief:
@@ -239,31 +267,21 @@ class Estimating:
         off = multiply(conjugate(moments[-1].attitude), z)
         for one in reversed(later):  # what the body has turned since
             off = multiply(from_rotation_vector(one.rate * self.dt), off)
-        y, P = rotation_vector(off)[:, :, None], first.covariance.copy()
-        P[:, :3, :3] += _adjugate(P[:, :3, :3])
-        S = P[:, :3, :3] + self._of_tracker
-        K = np.swapaxes(np.linalg.solve(S, P[:, :3, :]), 1, 2)
-        lost = np.trace(S, axis1=1, axis2=2)[:, None, None] > _FAR**2
-        lost |= np.swapaxes(y, 1, 2) @ np.linalg.solve(S, y) > _LOST
-        K = np.where(lost, self._begun_again, K)
-        x = (K @ y)[:, :, 0]
-        F = np.eye(6) - K @ np.eye(3, 6)
-        P = F @ P @ np.swapaxes(F, 1, 2) + K @ self._of_tracker @ np.swapaxes(K, 1, 2)
-        q, b = multiply(first.attitude, from_rotation_vector(x[:, :3])), first.bias + x[:, 3:]
+        q, b, P = self.tracker.correct(first.attitude, first.bias, first.covariance, off)
         rate = first.rate + first.bias - b
-        found = [first._replace(attitude=normalized(q), bias=b, covariance=P, rate=rate)]
+        found = [first._replace(attitude=q, bias=b, covariance=P, rate=rate)]
         for one in later:
             found.append(self._propagated(found[-1], one.rate + one.bias, one.wanted))
         return found
 
 
-def _where(chosen: NDArray[np.bool_], one: Belief, other: Belief) -> Belief:
-    """What the one holds to be true in the chosen lanes, and the other in the rest."""
+def where(chosen: NDArray[np.bool_], one: T, other: T) -> T:
+    """What the one holds to be true in the chosen lanes, and the other in the rest; no past."""
 
     def pick(a: Array, b: Array) -> Array:
         return np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
-    return Belief._make((*map(pick, one[:-1], other[:-1]), ()))
+    return one._make((*map(pick, one[:-1], other[:-1]), ()))
 
 
 def _memory(state: Any) -> tuple[Belief | None, Any]:

@@ -188,6 +188,11 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """As `_parts`: the law that points, that which damps, the filter, and the modes."""
     pieces, numbers, sharp = _parts(policy.pointing)
     found, damping = policy.filter, policy.damping
+    if found.tracker is not None:
+        raise ValueError(
+            "policy must be a supervisor without a star tracker to be written as C; its filter "
+            f"reads the columns {[*found.columns]}"
+        )
     gyros, first = found.gyros, found.first
     numbers |= {"damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang}
     columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",

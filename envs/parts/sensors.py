@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.arguments import unit
+from rbgym.arguments import flag, unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known
 from rbgym.envs.arguments import in_range, keys, triple
@@ -16,7 +16,7 @@ from rbgym.envs.parts.observations import Both, More, put_within, rotation_vecto
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals, one_normal
 from rbgym.envs.rows import checked_part, settle_vector
-from rbgym.quaternion import Vector, add, cross, dot, qconj, qmul, scale, times, to_body
+from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
     Physics,
@@ -44,6 +44,7 @@ _NUMBERS = {
         "bias": 1.0,
         "scale_factor": 0.1,
         "misalignment": 0.1,
+        "quantisation": 1.0,
     },
     "star_tracker": {
         "across_boresight": 1.0,
@@ -52,6 +53,7 @@ _NUMBERS = {
         "slew_rate": math.inf,
         "latency": 1e6,
         "sun_exclusion": math.pi,
+        "earth_exclusion": 0.5 * math.pi,
     },
     "sun_sensor": {"noise": 1.0, "bias": 1.0},
     "coarse_sun": {"noise": 1.0, "bias": 1.0},
@@ -60,7 +62,7 @@ _NUMBERS = {
 }
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
-_AXES = {"star_tracker": "boresight", "coarse_sun": "normals"}  # what else may be given
+_OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # that may be given
 _MOST_CELLS = 24
 _CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # a cell a side
 
@@ -86,16 +88,17 @@ class Late(Record):
         k, coming = i + (row + 4) * LANES, quaternion(buffer, i, row)
         arrives = (buffer[k] == step) & (step > 0.0)
         put_quaternion(buffer, i, row, quaternion_if(taken, new, coming))
-        buffer[k] = step + self.periods if taken else buffer[k]
-        # What is measured where an episode begins is known there.
+        # What is measured where an episode begins is known there, and does not come again.
+        due = step + self.periods if step > 0.0 else 0.0
+        buffer[k] = due if taken else buffer[k]
         return arrives | (step == 0.0), quaternion_if(step > 0.0, coming, new)
 
 
 class Shaded(Record):
-    """A star tracker that no Sun blinds."""
+    """A star tracker that nothing blinds."""
 
     def is_blind(self, rows, buffer, i, q, boresight):
-        """Whether the Sun is too near to the boresight."""
+        """Whether the Sun, or the Earth, is too near to the boresight."""
         return False
 
 
@@ -109,6 +112,20 @@ class Open(Record):
         to_sun = physics.potential.sunwards(physics, buffer, i)
         near = dot(to_body(q, to_sun), boresight) > self.cosine
         return near & physics.potential.is_lit(physics, buffer, i)
+
+
+class Limb(Record):
+    """One that the Earth blinds, within an angle of this cosine and sine from its limb."""
+
+    cosine: float
+    sine: float
+
+    def is_blind(self, rows, buffer, i, q, boresight):
+        physics, potential = rows.physics, rows.physics.potential
+        up, nearness = potential.upwards(potential.place(physics, buffer, i, 0.0))
+        ground = potential.ground * nearness  # sine of half the angle that the Earth takes
+        edge = math.sqrt(1.0 - ground * ground) * self.cosine - ground * self.sine
+        return -dot(to_body(q, up), boresight) > edge
 
 
 @inlined
@@ -185,6 +202,30 @@ class Skewed(Straight):
         stretch = scale(level * self.factors, normals(key, _NO_STEP, _BY_SCALES))
         lean = scale(level * self.turned_by, normals(key, _NO_STEP, _BY_MOUNTING))
         return add(mean, add(times(stretch, mean), cross(lean, mean)))
+
+
+class Whole(Record):
+    """Gyros show all of the angle by which they have turned."""
+
+    residue_rows = constant(0)
+
+    def in_counts(self, buffer, i, row, step, rates):
+        """What is shown of the rates; row: the first of what is not yet."""
+        return rates
+
+
+class Counts(Record):
+    """They show a whole number of counts, each `lsb` [rad/s], and the rest with the next ones."""
+
+    lsb: float
+    residue_rows = constant(3)
+
+    def in_counts(self, buffer, i, row, step, rates):
+        x, y, z = scale(1.0 / self.lsb, add(rates, vector(buffer, i, row)))
+        whole = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(z + 0.5)
+        left = scale(self.lsb, add((x, y, z), scale(-1.0, whole)))
+        put_vector(buffer, i, row, vector_if(step > 0.0, left, (0.0, 0.0, 0.0)))
+        return scale(self.lsb, whole)
 
 
 class CosineCells(More):
@@ -266,6 +307,29 @@ class Ephemeris(More):
         )
 
 
+class Tracker(More):
+    """What a star tracker measures of the attitude in the world, where that is new; and whether it
+    is. row: of the latter, counted from the sensor's."""
+
+    row: int = 0
+    width = constant(5)
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        first, sensor = rows.sensor_row(), rows.parts.sensor
+        dead = sensor.is_dead(rows, buffer, i)
+        valid = 0.0 if dead else buffer[i + (first + self.row) * LANES]
+        w, x, y, z = canonical(quaternion(buffer, i, first + _SEEN))
+        put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z, valid), 1.0)
+
+    def columns(self) -> tuple[Column, ...]:
+        frame, words = "body to world", "as it is measured; zero where nothing new is"
+        low = (0.0, -1.0, -1.0, -1.0)
+        return (
+            Column("star_tracker", 4, frame=frame, low=low, words=words),
+            Column("star_tracker_valid", low=0.0, words="1: it is new, 0: there is none"),
+        )
+
+
 class Instruments(Sensor):
     """Rate-integrating gyros, a star tracker, Sun sensors, fine and coarse, and a magnetometer.
 
@@ -279,12 +343,14 @@ class Instruments(Sensor):
 
     angle and bias have the same variance whatever dt is. scale_factor is the standard deviation of
     that of each axis, misalignment [rad] that of the turn about each body axis by which the three
-    are mounted askew, drawn once an episode. The star tracker has the standard
+    are mounted askew, drawn once an episode. They show the turn about each axis in whole multiples
+    of quantisation [rad], and the rest of it later. The star tracker has the standard
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
-    the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
-    within sun_exclusion [rad] of the boresight; in between its last attitude is held. What it
-    measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
+    the body is not faster than slew_rate [rad/s], the Sun, unless the Earth hides it, not within
+    sun_exclusion [rad] of the boresight, and the boresight not within earth_exclusion [rad] of the
+    Earth's limb, nor inside it; in between its last attitude is held. What it measures is there
+    after its latency [s], rounded too, at most its period. The magnetometer adds
     to the field, where coils show it in its place, white noise of the density field_noise
     [T sqrt(s)], of a control period's deviation field_noise / sqrt(dt), and a bias with the
     standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
@@ -304,6 +370,7 @@ class Instruments(Sensor):
     bias: float = 0.0
     scale_factor: float = 0.0
     misalignment: float = 0.0
+    quantisation: float = 0.0
     across_boresight: float = 0.0
     about_boresight: float = 0.0
     boresight: Vector = (0.0, 0.0, 1.0)
@@ -311,6 +378,7 @@ class Instruments(Sensor):
     slew_rate: float = math.inf
     latency: float = 0.0
     sun_exclusion: float = 0.0
+    earth_exclusion: float = 0.0
     field_noise: float = 0.0
     field_bias: float = 0.0
     sun_noise: float = 0.0
@@ -321,28 +389,40 @@ class Instruments(Sensor):
     dt: float = 1.0
     readout: Any = Prompt()
     blinding: Any = Shaded()
+    limb: Any = Shaded()
     mounting: Any = Straight()
+    counting: Any = Whole()
     compass: Any = Unmeasured()
     meter: More = More()
     eye: More = More()
     cells: More = More()
     ephemeris: More = More()
+    tracker: More = More()
     gyro: bool = True
     is_noisy = constant(True)
     has_bias = True
 
     def extra(self) -> More:
-        shown = [one for one in (self.eye, self.cells, self.meter, self.ephemeris) if one.width()]
+        fitted = self.eye, self.cells, self.meter, self.ephemeris, self.tracker
+        shown = [one for one in fitted if one.width()]
         return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
-        # Bias, attitude now, attitude as the tracker says it.
+        # Bias, attitude now, attitude as the tracker says it; what the gyros have not shown yet.
+        more = 1 if self.tracker.width() > 0 else 0
+        return self._residue_row() + self.counting.residue_rows() + more
+
+    def _residue_row(self):
         return _COMING + self.readout.coming_rows()
 
     @known
     def sees_sun(self):
         shown = self.eye.width() + self.cells.width() + self.ephemeris.width()
         return isinstance(self.blinding, Open) or shown > 0
+
+    @known
+    def sees_orbit(self):
+        return isinstance(self.limb, Limb)
 
     @known
     def sees_field(self):
@@ -375,6 +455,7 @@ class Instruments(Sensor):
         noise = scale(level * white, normals(key, step, _BY_GYRO))
         put_vector(buffer, i, row + _BIAS, bias)
         rates = add(mean, add(scale(0.5, add(before, bias)), noise))
+        rates = self.counting.in_counts(buffer, i, row + self._residue_row(), step, rates)
         put_quaternion(buffer, i, row + _LAST, q)
         n = normals(key, step, _BY_TRACKER)
         along = scale(
@@ -387,10 +468,15 @@ class Instruments(Sensor):
         due = step - every * math.floor(step / every) == 0.0
         slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
         blind = self.blinding.is_blind(rows, buffer, i, q, self.boresight)
-        taken = (due & slow & (not blind)) | (step == 0.0)
+        blind |= self.limb.is_blind(rows, buffer, i, q, self.boresight)
+        able = due & slow & (not blind)
+        taken = able | (step == 0.0)
         fresh, new = self.readout.delivered(buffer, i, row + _COMING, step, taken, new)
         seen = quaternion_if(fresh, new, held)
         put_quaternion(buffer, i, row + _SEEN, seen)
+        if self.tracker.width() > 0:  # it tells no attitude that it could not have measured
+            valid = 1.0 if fresh & (able | (step > 0.0)) else 0.0
+            buffer[i + (row + self.rows_needed(rows.physics) - 1) * LANES] = valid
         return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
 
     def suited(self, dt: float, rate_limit: float) -> "Instruments":
@@ -420,18 +506,23 @@ class Instruments(Sensor):
             compass = Magnetometer(self.field_noise / wide, self.field_bias)
         if eye.width() or self.sun_noise or self.sun_bias:
             eye = SunSensor(self.sun_noise / wide, self.sun_bias)
-        return self._replace(
+        limb = Limb(math.cos(self.earth_exclusion), math.sin(self.earth_exclusion))
+        found = self._replace(
             **numbers,
             dt=dt,
             readout=Late(float(late)) if late else Prompt(),
             blinding=Open(math.cos(self.sun_exclusion)) if self.sun_exclusion else Shaded(),
+            limb=limb if self.earth_exclusion else Shaded(),
             mounting=Skewed(self.scale_factor, self.misalignment) if skewed else Straight(),
+            counting=Counts(self.quantisation / dt) if self.quantisation else Whole(),
             compass=compass,
             meter=More(),
             eye=eye,
             normals=normals,
             cells=cells if normals else More(),
         )
+        shows = found.tracker.width() > 0
+        return found._replace(tracker=Tracker(found.rows_needed(None) - 1)) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
         """The same on an orbit; coils: whether there are any, which show the field."""
@@ -488,13 +579,15 @@ class Failing(Sensor):
     def _row(self, rows):
         return rows.sensor_row() + self.sensor.rows_needed(rows.physics)
 
+    def is_dead(self, rows, buffer, i):
+        return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)
+
     def calibrate(self, rows, buffer, i):
         self.sensor.calibrate(rows, buffer, i)
 
     def measure(self, rows, buffer, i, q, relative, omega):
         attitude, _, rate = self.sensor.measure(rows, buffer, i, q, relative, omega)
-        row, physics = self._row(rows), rows.physics
-        dead = physics.actuator.line.faults.blinds(physics, buffer, i)
+        row, dead = self._row(rows), self.is_dead(rows, buffer, i)
         attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
         rate = vector_if(dead, vector(buffer, i, row + 4), rate)
         put_quaternion(buffer, i, row, attitude)
@@ -507,8 +600,11 @@ def failing(sensor: Sensor) -> Sensor:
     return Failing(sensor)
 
 
-def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:
-    """What the argument stands for: standard deviations, instruments, or a sensor of one's own."""
+def chosen_sensor(
+    value: Any, default: Sensor, dt: float, rate_limit: float, hides: bool = False
+) -> Sensor:
+    """What the argument stands for: standard deviations, instruments, or a sensor of one's own.
+    hides: whether the attitude is not shown but by what a star tracker tells."""
     found: Sensor
     if value is None or isinstance(value, Sensor):
         found = checked_part("sensor", default if value is None else value, Sensor)
@@ -523,7 +619,7 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         )
     fields: dict[str, Any] = {"gyro": "gyro" in given}
     for instrument, numbers in given.items():
-        known = [*_NUMBERS[instrument], *([_AXES[instrument]] if instrument in _AXES else [])]
+        known = [*_NUMBERS[instrument], *_OTHERS.get(instrument, [])]
         checked = keys(f"sensor[{instrument!r}]", numbers, known)
         fields |= {_field(instrument, name): number for name, number in checked.items()}
     if "boresight" in fields:
@@ -532,6 +628,9 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
             raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
         fields["boresight"] = triple(name, [x / length for x in axis])
+    shows = flag("sensor['star_tracker']['flag']", fields.pop("flag", hides))
+    if shows and "star_tracker" in given:
+        fields["tracker"] = Tracker()
     if "coarse_sun" in given:
         fields["normals"] = _normals(fields.get("normals", _CUBE))
     if "magnetometer" in given:
@@ -552,4 +651,4 @@ def _normals(value: Any) -> tuple[Vector, ...]:
 
 def _field(instrument: str, name: str) -> str:
     """The field of `Instruments` in which a number of an instrument stands."""
-    return name if name in _AXES.values() else _PREFIX.get(instrument, "") + name
+    return name if name in _OTHERS.get(instrument, []) else _PREFIX.get(instrument, "") + name

@@ -53,7 +53,16 @@ class Sensor(Part):
     has_bias = False  # whether its rows begin with a gyro bias, body axes [rad/s]
     gyro = True  # whether it measures the rates
     sees_sun = constant(False, "Whether it needs an orbit with a Sun.")
+    sees_orbit = constant(False, "Whether it needs an orbit.")
     sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
+
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended its measurements."""
+        return False
+
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended what it measures."""
+        return False
 
     def extra(self) -> More:
         """Its columns after attitude and rates."""

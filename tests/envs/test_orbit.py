@@ -193,6 +193,20 @@ def test_the_sun_blinds_a_star_tracker_near_its_boresight_unless_the_earth_hides
         assert (held != last).any(axis=1).tolist() == [False, False, True, True]
 
 
+def test_the_earth_blinds_a_star_tracker_within_an_angle_of_its_limb():
+    tracker = {"boresight": (0, 0, 1), "earth_exclusion": 0.4, "flag": True}
+    env = many(SLEW, 500, orbit=ROUND, sensor={"star_tracker": tracker})
+    seen, _ = env.reset(seed=1)
+    u, i = math.tau * env.state["orbit_phase"], ROUND["inclination"]
+    down = -np.array([np.cos(u), np.cos(i) * np.sin(u), np.sin(i) * np.sin(u)]).T
+    z = to_matrix(env.state["quaternion"])[:, :, 2]
+    away = np.arccos(np.sum(down * z, axis=1))
+    limb = math.asin(EARTH_RADIUS / (EARTH_RADIUS + ROUND["altitude"]))
+    valid = seen[:, env.columns["star_tracker_valid"].first] == 1
+    np.testing.assert_array_equal(valid, away > limb + 0.4)
+    assert 20 < valid.sum() < 480
+
+
 def test_a_late_star_tracker_tells_where_the_body_was():
     late = {"period": 0.5, "latency": 0.3}
     env = make(SLEW, sensor={"star_tracker": late})
@@ -425,6 +439,7 @@ def test_the_sun_is_where_the_almanac_has_equinox_and_solstices():
     (SLEW, {"orbit": ROUND, "sensor": {"coarse_sun": {"normals": []}}}, "be a list of 1 to 24"),
     (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
     (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
+    (SLEW, {"sensor": {"star_tracker": {"earth_exclusion": 0.5}}}, "with sensor that the Earth"),
     (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
     ("AttitudeTracking-v1", {"observation": "hidden", "preview": 1.0}, "preview must be"),
     (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},

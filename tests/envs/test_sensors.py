@@ -116,10 +116,42 @@ def test_a_star_tracker_delivers_nothing_above_its_slew_rate_but_where_an_episod
     assert np.abs(first[:, 1:4]).max() < 0.1
 
 
+def test_a_star_tracker_says_what_is_new_and_nothing_of_what_it_cannot_see():
+    tracker = {"star_tracker": {**TRACKER, "latency": 0.2, "flag": True}}
+    dies = {"time": (0.95, 0.95), "kinds": ["sensor"]}
+    env = many(SLEW, 2, sensor=tracker, faults=dies)
+    shown = [at(env, STILL, [[0.01, 0, 0], [0.21, 0, 0]])[0]]
+    shown = np.array(shown + [env.step(np.zeros((2, 3)))[0] for _ in range(14)])
+    attitude, valid = (shown[..., env.columns[name].place] for name in
+                       ("star_tracker", "star_tracker_valid"))  # fmt: skip
+    # Each 0.5 s and 0.2 s late, until it dies; one body turns faster than it can follow.
+    assert np.flatnonzero(valid[:, 0, 0]).tolist() == [0, 7]
+    assert not valid[:, 1].any()
+    np.testing.assert_allclose(np.linalg.norm(attitude, axis=2), valid[..., 0], atol=1e-6)
+    angle = 2 * np.arctan2(attitude[7, 0, 1], attitude[7, 0, 0])
+    assert angle == pytest.approx(0.01 * 0.5, abs=4 * TRACKER["about_boresight"])
+    alone = many(SLEW, 2, sensor={"star_tracker": {}}, observation="hidden")
+    assert [*alone.columns] == ["star_tracker", "star_tracker_valid"]
+
+
+def test_gyros_that_count_lose_no_angle():
+    q = 1e-3
+    env = many(SLEW, 3, sensor={"gyro": {"quantisation": q}})
+    at(env, STILL, [[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
+    counts = seen_of(env, 30)[..., 4:] * env.dt / q
+    np.testing.assert_allclose(counts, np.round(counts), rtol=0, atol=1e-3)
+    angles = np.cumsum(counts, axis=0) * q
+    turned = 3.0 * np.array([[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
+    assert np.abs(angles[-1] - turned).max() <= 0.5 * q + 1e-5
+    assert len(np.unique(np.round(counts[:, 0, 0]))) == 2  # 0 or 1, an eighth of the time
+
+
 @refused(
     ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
     ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
     ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
+    ({"star_tracker": {"flag": 1}}, r"sensor\['star_tracker'\]\['flag'\] must be"),
+    ({"star_tracker": {"earth_exclusion": 2.0}}, r"\['earth_exclusion'\] must be in"),
     ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
     ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
     ({"gyros": {}}, "did you mean 'gyro'"),
