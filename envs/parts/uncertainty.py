@@ -60,10 +60,6 @@ class Sensor(Part):
         """Whether a fault has ended its measurements."""
         return False
 
-    def is_dead(self, rows, buffer, i):
-        """Whether a fault has ended what it measures."""
-        return False
-
     def extra(self) -> More:
         """Its columns after attitude and rates."""
         return More()
