@@ -75,7 +75,8 @@ def export_c(
     pieces, numbers, sharp = _parts(policy)
     seen, answers, bounds = met(base, policy)
     told = contract(base, policy, bounds, about)
-    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen)}
+    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
+             "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
               for kind in ("float", "double", "rounded")}  # fmt: skip
     test = (
@@ -267,7 +268,7 @@ def _frame(code: str) -> str:
     for mark, suffix in (("@DOUBLE@", ""), ("@FLOAT@", "f")):
         lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
         text = text.replace(mark, "\n".join(lines))
-    kept = sorted(set(re.findall(r"memory->(?!begun)(\w+)", code)))
+    kept = sorted(set(re.findall(r"memory->(?!begun|time)(\w+)", code)))
     return text.replace(
         "@MEMORY@", "".join(f"\n    real {name}[{_KEPT.get(name, 3)}];" for name in kept)
     )

@@ -7,8 +7,9 @@ static void torque(const sight *now, real u[3])
     p[0] = up[1];
     p[1] = -up[0];
     as_angle(p, up[2]);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) {
         u[i] = -GAIN[i][0] * p[0] - GAIN[i][1] * p[1] - dot(GAIN[i] + 2, now->omega);
+    }
     along = clipped(u[2], LIMITS[2]);
     u[2] = 0;
     limit(u);
