@@ -49,7 +49,9 @@ rbgym_status rbgym_act_at(rbgym_memory *memory, double time, const real observat
         memory->begun = 0;
         memory->time = time;
     } else if (isfinite(time) && since > 0.5) {
-        for (i = 1; (double)i + 0.5 < since; i++) { lose(memory); }
+        const double rounded = since + 0.5;
+        const int periods = (int)rounded;
+        for (i = 1; i < periods; i++) { lose(memory); }
         status = step(memory, observation, action) != 0 ? RBGYM_GOOD : RBGYM_BAD;
         memory->timed = 1;
         memory->time = time;
