@@ -14,7 +14,7 @@ from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
 _LAYER = 1.25  # control periods, of `BangBang`
-_PLACES = np.arange(1, 17) / 16.0  # fractions of a turn at which `Detour` checks it
+PLACES = np.arange(1, 17) / 16.0  # fractions of a turn at which `Detour` checks it
 
 
 @dataclass(eq=False, kw_only=True)
@@ -334,7 +334,7 @@ class Detour(AttitudePD):
         angle = 2.0 * np.arctan2(size, np.abs(q[:, :1]))
         # The boresight along the path, in the present body axes.
         rotation = -v / np.maximum(size, 1e-12) * angle
-        way = rotate(from_rotation_vector(_PLACES[:, None, None] * rotation), a)
+        way = rotate(from_rotation_vector(PLACES[:, None, None] * rotation), a)
         near = np.sum(way * middle, axis=-1)  # (places, n)
         beta = np.minimum(
             half + self.margin, 0.5 * (half + np.arccos(np.clip(near[-1], -1.0, 1.0)))
@@ -352,4 +352,4 @@ class Detour(AttitudePD):
         off = np.where(gamma < beta, np.pi / 2 + (beta - gamma), off)
         bearing = np.cos(off)[:, None] * towards + (side * np.sin(off))[:, None] * across
         turn = from_rotation_vector(-np.maximum(gamma, 0.3)[:, None] * np.cross(a, bearing))
-        return np.where(blocked, _PLACES[np.argmax(inside, axis=0)], np.inf), turn
+        return np.where(blocked, PLACES[np.argmax(inside, axis=0)], np.inf), turn

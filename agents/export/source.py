@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import acquiring, sun, supervising
+from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
@@ -31,13 +31,16 @@ _SIDES = "low", "high"
 # The piece of C of each law, and the numbers that it takes of it.
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 # How many numbers of a kind a policy keeps, where they are not three.
-_KEPT = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1}
+_KEPT = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
 _LAWS: dict[type, tuple[str, ...]] = {
     controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
     controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
     controllers.QuaternionFeedback: ("quaternion_feedback", "stiffness", "drag", "linear",
                                      "braking", "fastest", "gyroscopic"),
     controllers.BangBang: ("bang_bang", "h", "braking", "fastest"),
+    controllers.Hysteretic: ("hysteretic", "stiffness", "drag", "delta"),
+    controllers.GeometricTracking: ("geometric", "stiffness", "drag"),
+    controllers.Detour: ("detour", "stiffness", "drag", "margin"),
     controllers.PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed",
                          "near", "creep", "pace", "pull", "arm"),
     controllers.RateDamping: ("rate_damping", "time"),
@@ -45,6 +48,10 @@ _LAWS: dict[type, tuple[str, ...]] = {
     controllers.AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
     controllers.AttitudeLQR: ("attitude_lqr", "gain"),
     controllers.UprightLQR: ("upright_lqr", "gain"),
+    controllers.SpinLQR: ("upright_lqr", "gain"),
+    controllers.SwingUp: ("swing_up",),
+    controllers.SpinByScale: ("scale", "rate_limit", "spin_scale", "width", "half_trace",
+                              "inertia"),
     controllers.PrecessionLQR: ("precession_lqr", "gain", "along"),
     controllers.MagneticRate: ("magnetic_rate", "rate_limit"),
     controllers.BDot: ("b_dot", "dt", "bang_bang"),
@@ -75,7 +82,8 @@ def export_c(
     pieces, numbers, sharp = _parts(policy)
     seen, answers, bounds = met(base, policy)
     told = contract(base, policy, bounds, about)
-    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen)}
+    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
+             "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
               for kind in ("float", "double", "rounded")}  # fmt: skip
     test = (
@@ -85,6 +93,9 @@ def export_c(
     if isinstance(policy, controllers.Supervisor):  # of three laws, each with names of its own
         for one, names in _OF_MODES.items():
             texts[pieces.index(one)] = _renamed(texts[pieces.index(one)], names)
+    if isinstance(policy, controllers.SwingUp):
+        before = pieces.index("swing_up") - 1
+        texts[before] = _renamed(texts[before], {"torque": "upright"})
     code = _with_helpers("\n".join(texts))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
@@ -115,7 +126,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     seen: list[Any] = []
     memory: Any = None
     over, modes = False, isinstance(policy, controllers.Supervisor)
-    while not over and len(seen) < 10 * VECTORS:
+    while not over and len(seen) < (10 * VECTORS if memory is None else VECTORS):
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
         observation, _, terminated, truncated, _ = env.step(action)
@@ -180,8 +191,13 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         out = ["coils"]
     if isinstance(law, controllers.SunPointing):
         follow = ["find_sun"]
-    whole = ["sight", *follow, "look", piece, *(out or ["direct"])]
-    return [piece] if isinstance(law, controllers.BDot) else whole, numbers, "double"
+    caught = []
+    if isinstance(law, controllers.SwingUp):  # by another law, of a name of its own
+        caught = [_LAWS[type(law.catcher)][0]]
+        numbers |= _parts(law.catcher)[1]
+    whole = ["sight", *follow, "look", *caught, piece, *(out or ["direct"])]
+    alone = isinstance(law, controllers.BDot | controllers.SpinByScale)
+    return [piece] if alone else whole, numbers, "double"
 
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
@@ -239,10 +255,15 @@ def _of_network(network: Network) -> dict[str, Any]:
 def _of_law(law: Any) -> dict[str, Any]:
     if isinstance(law, controllers.BDot | controllers.MagneticRate):
         return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7, "rates": 4}
+    if isinstance(law, controllers.SpinByScale):
+        n, scaling = law.frequency, law.scaling
+        return {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
+                "force": law.strength * scaling.force}  # fmt: skip
     numbers = {
         "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
         "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
         "envelope": law.envelope, "facets": len(law.envelope), "rates": 4,
+        "wanted": getattr(law, "wanted", np.zeros(3)),
     }  # fmt: skip
     if isinstance(law, controllers.SunPointing):
         return numbers | {
@@ -251,6 +272,14 @@ def _of_law(law: Any) -> dict[str, Any]:
         }  # fmt: skip
     if isinstance(law, controllers.PosePD) and law.moving:
         numbers["columns"] = law.least
+    if isinstance(law, controllers.Detour):
+        boresights, halves = zip(*law.cones, strict=True)
+        numbers |= {"boresights": np.array(boresights, float), "half": np.array(halves, float),
+                    "cones": len(law.cones), "middles": law.column, "part": attitude.PLACES,
+                    "places": len(attitude.PLACES), "half_pi": np.pi / 2}  # fmt: skip
+    if isinstance(law, controllers.SwingUp):
+        numbers |= {"mgl": law.potential.mgl, "push": law.gain, "time": law.damping_time,
+                    "near": np.cos(law.capture)}  # fmt: skip
     if isinstance(law, controllers.AxisPD | controllers.PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}
     if not isinstance(law, controllers.AxisPD):
@@ -272,7 +301,7 @@ def _frame(code: str) -> str:
     for mark, suffix in (("@DOUBLE@", ""), ("@FLOAT@", "f")):
         lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
         text = text.replace(mark, "\n".join(lines))
-    kept = sorted(set(re.findall(r"memory->(?!begun)(\w+)", code)))
+    kept = sorted(set(re.findall(r"memory->(?!begun|time)(\w+)", code)))
     return text.replace(
         "@MEMORY@", "".join(f"\n    real {name}[{_KEPT.get(name, 3)}];" for name in kept)
     )

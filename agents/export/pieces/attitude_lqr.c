@@ -5,7 +5,6 @@ static void torque(const sight *now, real u[3])
     int i;
     nearer(now->q, p);
     as_angle(p, FABS(now->q[0]));
-    for (i = 0; i < 3; i++)
-        u[i] = -2 * dot(GAIN[i], p) - dot(GAIN[i] + 3, now->omega);
+    for (i = 0; i < 3; i++) { u[i] = -(real)2 * dot(GAIN[i], p) - dot(GAIN[i] + 3, now->omega); }
     limit(u);
 }

@@ -4,14 +4,14 @@ static void torque(const sight *now, real u[3])
     rbgym_memory *memory = now->memory;
     real v[3], a[3], e[3] = {0, 0, 0}, coupling[3] = {0, 0, 0};
     int i;
-    for (i = 0; memory->begun && i < 3; i++)
+    for (i = 0; memory->begun != 0 && i < 3; i++) {
         e[i] = memory->unknown[i] + SUMMING * (now->omega[i] - memory->rate[i]
             - DT * (memory->acceleration[i] + memory->unknown[i]));
-    for (i = 0; i < 3; i++)
-        u[i] = 8 * dot(INERTIA[i], e);
+    }
+    for (i = 0; i < 3; i++) { u[i] = (real)8 * dot(INERTIA[i], e); }
     limit(u);
     for (i = 0; i < 3; i++) {
-        memory->unknown[i] = dot(INVERSE[i], u) / 8;
+        memory->unknown[i] = dot(INVERSE[i], u) / (real)8;
         memory->rate[i] = now->omega[i];
         a[i] = now->swing[i] - memory->unknown[i];
     }
@@ -20,6 +20,7 @@ static void torque(const sight *now, real u[3])
     add_gyroscopic_torque(now->omega, u);
     limit(u);
     add_gyroscopic_torque(now->omega, coupling);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) {
         memory->acceleration[i] = dot(INVERSE[i], u) - dot(INVERSE[i], coupling);
+    }
 }

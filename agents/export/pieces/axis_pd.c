@@ -7,28 +7,26 @@ static void torque(const sight *now, real u[3])
     real weight[3] = {0, 0, 0};
     real height, size, bend, spin;
     int i;
-    ahead(now->q, omega, DT / 2, then);
+    ahead(now->q, omega, DT / (real)2, then);
     vertical(then, up);
     height = dot(up, AXIS);
-    for (i = 0; i < 3; i++)
-        to[i] = AXIS[i] - height * up[i];
+    for (i = 0; i < 3; i++) { to[i] = AXIS[i] - height * up[i]; }
     size = FMAX(SQRT(dot(to, to)), (real)1e-9);
     for (i = 0; i < 3; i++) {
-        to[i] = SIN_NUTATION > 0 ? COS_NUTATION * up[i] + SIN_NUTATION * to[i] / size : up[i];
+        to[i] = SIN_NUTATION > (real)0 ? COS_NUTATION * up[i] + SIN_NUTATION * to[i] / size : up[i];
         gap[i] = omega[i] - PRECESSION * up[i] - SPIN * AXIS[i];
     }
     add_cross(AXIS, to, error);
-    bend = SQRT(2 * FMAX(1 + dot(to, AXIS), (real)1e-9));
+    bend = SQRT((real)2 * FMAX((real)1 + dot(to, AXIS), (real)1e-9));
     add_cross(up, omega, turn);
     add_cross(AXIS, up, weight);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) {
         u[i] = dot(STIFFNESS[i], error) / bend - dot(DRAG[i], gap)
             + PRECESSION * dot(INERTIA[i], turn) + slope(height) * weight[i];
+    }
     add_gyroscopic_torque(omega, u);
     spin = dot(u, AXIS);
-    for (i = 0; i < 3; i++)
-        u[i] -= spin * AXIS[i];
+    for (i = 0; i < 3; i++) { u[i] -= spin * AXIS[i]; }
     limit(u);
-    for (i = 0; i < 3; i++)
-        u[i] = clipped(u[i] + spin * AXIS[i], LIMITS[i]);
+    for (i = 0; i < 3; i++) { u[i] = clipped(u[i] + spin * AXIS[i], LIMITS[i]); }
 }

@@ -4,8 +4,11 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     real B[3], change, factor = DRAG / DT / see_field(observation, B);
     int i;
     for (i = 0; i < 3; i++) {
-        change = memory->begun ? B[i] - memory->field[i] : 0;
+        change = (memory->begun != 0) ? B[i] - memory->field[i] : (real)0;
         memory->field[i] = B[i];
-        action[i] = BANG_BANG ? (real)((change < 0) - (change > 0)) : clipped(-factor * change / FULL[i], 1);
+        action[i] = clipped(-factor * change / FULL[i], (real)1);
+        if (BANG_BANG != 0) {
+            action[i] = change > (real)0 ? -(real)1 : (change < (real)0 ? (real)1 : (real)0);
+        }
     }
 }

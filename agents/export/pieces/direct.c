@@ -4,6 +4,5 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     const sight now = look(memory, observation);
     int i;
     torque(&now, u);
-    for (i = 0; i < 3; i++)
-        action[i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
+    for (i = 0; i < 3; i++) { action[i] = LIMITS[i] > (real)0 ? u[i] / LIMITS[i] : (real)0; }
 }

@@ -7,6 +7,5 @@ static void add_swing(const sight *now, real F[3])
     add_cross(now->wanted, lever, drift);
     add_cross(now->wanted, drift, swing);
     add_cross(now->swing, lever, swing);
-    for (i = 0; i < 3; i++)
-        F[i] += MASS * swing[i];
+    for (i = 0; i < 3; i++) { F[i] += MASS * swing[i]; }
 }

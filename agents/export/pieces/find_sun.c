@@ -2,17 +2,18 @@
 /* The inverse of a symmetric matrix, and its determinant. */
 static real invert(real A[3][3], real inverse[3][3])
 {
-    real determinant = 0;
+    real determinant = (real)0;
     int i, j;
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
             inverse[j][i] = A[(i + 1) % 3][(j + 1) % 3] * A[(i + 2) % 3][(j + 2) % 3]
                             - A[(i + 1) % 3][(j + 2) % 3] * A[(i + 2) % 3][(j + 1) % 3];
-    for (i = 0; i < 3; i++)
-        determinant += A[0][i] * inverse[i][0];
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            inverse[i][j] /= determinant;
+        }
+    }
+    for (i = 0; i < 3; i++) { determinant += A[0][i] * inverse[i][0]; }
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) { inverse[i][j] /= determinant; }
+    }
     return determinant;
 }
 #endif
@@ -20,38 +21,33 @@ static real invert(real A[3][3], real inverse[3][3])
 /* The unit vector to the Sun, body axes, and whether it is seen by three cells; see sun_direction. */
 static int find_sun(const real *observation, real sun[3])
 {
-    real size, independent = 1;
+    real size, independent = (real)1;
     int i, seen;
 #ifdef CELLS
     real square[3][3], inverse[3][3], sum[3], c;
     int lit[CELLS], j, k, pass;
-    for (k = 0; k < CELLS; k++)
-        lit[k] = observation[SUN + k] > (real)0.1;
+    for (k = 0; k < CELLS; k++) { lit[k] = observation[SUN + k] > (real)0.1 ? 1 : 0; }
     for (pass = 0; pass < 3; pass++) {
-        for (i = 0; i < 3; i++)
-            for (sum[i] = 0, j = 0; j < 3; j++)
-                square[i][j] = i == j ? (real)1e-6 : 0;
+        for (i = 0; i < 3; i++) {
+            sum[i] = (real)0;
+            for (j = 0; j < 3; j++) { square[i][j] = i == j ? (real)1e-6 : (real)0; }
+        }
         for (k = 0; k < CELLS; k++) {
             c = observation[SUN + k];
-            for (i = 0; lit[k] && i < 3; i++) {
+            for (i = 0; lit[k] != 0 && i < 3; i++) {
                 sum[i] += c * NORMALS[k][i];
-                for (j = 0; j < 3; j++)
-                    square[i][j] += NORMALS[k][i] * NORMALS[k][j];
+                for (j = 0; j < 3; j++) { square[i][j] += NORMALS[k][i] * NORMALS[k][j]; }
             }
         }
         independent = invert(square, inverse);
-        for (i = 0; i < 3; i++)
-            sun[i] = dot(inverse[i], sum);
-        for (k = 0; k < CELLS; k++)
-            lit[k] = dot(sun, NORMALS[k]) > -(real)1e-6;
+        for (i = 0; i < 3; i++) { sun[i] = dot(inverse[i], sum); }
+        for (k = 0; k < CELLS; k++) { lit[k] = dot(sun, NORMALS[k]) > -(real)1e-6 ? 1 : 0; }
     }
 #else
-    for (i = 0; i < 3; i++)
-        sun[i] = observation[SUN + i];
+    for (i = 0; i < 3; i++) { sun[i] = observation[SUN + i]; }
 #endif
     size = SQRT(dot(sun, sun));
-    seen = size > (real)0.5 && independent > (real)1e-2;
-    for (i = 0; i < 3; i++)
-        sun[i] = seen ? sun[i] / size : 0;
+    seen = size > (real)0.5 && independent > (real)1e-2 ? 1 : 0;
+    for (i = 0; i < 3; i++) { sun[i] = seen != 0 ? sun[i] / size : (real)0; }
     return seen;
 }

@@ -2,6 +2,5 @@
 static void torque(const sight *now, real u[3])
 {
     int i;
-    for (i = 0; i < 3; i++)
-        u[i] = -DRAG * now->omega[i];
+    for (i = 0; i < 3; i++) { u[i] = -DRAG * now->omega[i]; }
 }

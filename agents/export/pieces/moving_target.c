@@ -9,7 +9,7 @@ static void follow(sight *now)
     int i;
     rotate(now->q, 1, now->wanted, rate);
     for (i = 0; i < 3; i++) {
-        change[i] = memory->begun ? (rate[i] - memory->target_rate[i]) / DT : 0;
+        change[i] = (memory->begun != 0) ? (rate[i] - memory->target_rate[i]) / DT : (real)0;
         memory->target_rate[i] = rate[i];
     }
     rotate(now->q, -1, change, now->swing);

@@ -12,7 +12,7 @@ static real multiply_add(real a, real b, real c)
 static real squashed(real x)
 {
     real s, p, q;
-    x = clipped(x, 8);
+    x = clipped(x, (real)8);
     s = x * x;
     p = multiply_add(s, P[3], P[2]);
     p = multiply_add(s, multiply_add(s, multiply_add(s, p, P[1]), P[0]), (real)1);
@@ -24,23 +24,24 @@ static real squashed(real x)
 static real activated(real x)
 {
     real t;
-    if (ACTIVATION == 0) /* tanh */
+    if (ACTIVATION == 0) { /* tanh */
         return squashed(x);
-    if (ACTIVATION == 1) /* relu */
-        return x < 0 ? 0 : x;
-    t = squashed((real)0.5 * (x < 0 ? x : 0)); /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
-    return x < 0 ? 2 * t / (1 - t) : x;
+    }
+    if (ACTIVATION == 1) { /* relu */
+        return x < (real)0 ? (real)0 : x;
+    }
+    /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
+    t = squashed((real)0.5 * (x < (real)0 ? x : (real)0));
+    return x < (real)0 ? (real)2 * t / ((real)1 - t) : x;
 }
 
 /* q or -q, one attitude: that whose first component that is not zero is positive. */
 static void make_canonical(real q[4])
 {
-    real lead = 0;
+    real lead = (real)0;
     int i;
-    for (i = 3; i >= 0; i--)
-        lead = q[i] < 0 || q[i] > 0 ? q[i] : lead;
-    for (i = 0; i < 4; i++)
-        q[i] = lead < 0 ? -q[i] : q[i];
+    for (i = 3; i >= 0; i--) { lead = q[i] < (real)0 || q[i] > (real)0 ? q[i] : lead; }
+    for (i = 0; i < 4; i++) { q[i] = lead < (real)0 ? -q[i] : q[i]; }
 }
 
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
@@ -50,10 +51,8 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     const double clip = (double)CLIP;
     int layer, i, o;
     (void)memory;
-    for (i = 0; i < OBSERVATIONS; i++)
-        seen[i] = observation[i];
-    for (i = 0; QUATERNIONS[i] >= 0; i++)
-        make_canonical(seen + QUATERNIONS[i]);
+    for (i = 0; i < OBSERVATIONS; i++) { seen[i] = observation[i]; }
+    for (i = 0; QUATERNIONS[i] >= 0; i++) { make_canonical(seen + QUATERNIONS[i]); }
     for (i = 0; i < INPUTS; i++) {
         double z = ((double)seen[SHOWS[i]] - MEAN[i]) * SCALE[i];
         x[i] = (real)(z > clip ? clip : (z < -clip ? -clip : z));
@@ -63,16 +62,13 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
         const real *bias = w + inputs * outputs;
         for (o = 0; o < outputs; o++) {
             y[o] = bias[o];
-            for (i = 0; i < inputs; i++)
-                y[o] = multiply_add(w[o * inputs + i], x[i], y[o]);
+            for (i = 0; i < inputs; i++) { y[o] = multiply_add(w[o * inputs + i], x[i], y[o]); }
         }
         w = bias + outputs;
-        for (o = 0; o < outputs; o++)
-            x[o] = layer + 1 < LAYERS ? activated(y[o]) : y[o];
+        for (o = 0; o < outputs; o++) { x[o] = layer + 1 < LAYERS ? activated(y[o]) : y[o]; }
     }
     for (i = 0; i < ACTIONS; i++) {
         action[i] = clipped(x[i], BOUND);
-        if (SQUASHES)
-            action[i] = squashed(action[i]);
+        if (SQUASHES != 0) { action[i] = squashed(action[i]); }
     }
 }

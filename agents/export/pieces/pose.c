@@ -7,16 +7,17 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     int i;
     torque(&now, u);
     r = DISTANCE * SQRT(dot(p, p));
-    speed = SQRT(CREEP * CREEP + FORCE_LIMIT / MASS * FMAX(r - NEAR, 0));
+    speed = SQRT(CREEP * CREEP + FORCE_LIMIT / MASS * FMAX(r - NEAR, (real)0));
     speed = FMIN(PACE * r, speed);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) {
         F[i] = MASS * PULL * (-DISTANCE * p[i] / FMAX(r, (real)1e-9) * speed - SPEED * v[i]);
+    }
 #ifdef MOVING
     add_swing(&now, F);
 #endif
     for (i = 0; i < 3; i++) {
         action[i] = F[i] / FORCE_LIMIT;
-        action[3 + i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
+        action[3 + i] = LIMITS[i] > (real)0 ? u[i] / LIMITS[i] : (real)0;
     }
     shorten(action);
 }

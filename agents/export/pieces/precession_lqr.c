@@ -1,11 +1,11 @@
 /* N = -K x along the line of nodes, across it and along the axis; see PrecessionLQR. */
 static void torque(const sight *now, real u[3])
 {
-    const real *omega = now->omega, turn = DT / 2 * omega[2], c = COS(turn), s = SIN(turn);
+    const real *omega = now->omega, turn = DT / (real)2 * omega[2], c = COS(turn), s = SIN(turn);
     const real w_x = c * omega[0] + s * omega[1], w_y = c * omega[1] - s * omega[0];
     real then[4], up[3], x[4], N[3] = {0, 0, 0}, sine, n_x, n_y;
     int i, k;
-    ahead(now->q, omega, DT / 2, then);
+    ahead(now->q, omega, DT / (real)2, then);
     vertical(then, up);
     sine = FMAX(SQRT(up[0] * up[0] + up[1] * up[1]), (real)1e-6);
     n_x = up[1] / sine; /* and across it (-n_y, n_x) */
@@ -14,9 +14,9 @@ static void torque(const sight *now, real u[3])
     x[1] = w_x * n_x + w_y * n_y;
     x[2] = (w_y * n_x - w_x * n_y) / sine - PRECESSION;
     x[3] = omega[2] - ALONG;
-    for (i = 0; i < 3; i++)
-        for (k = 0; k < 4; k++)
-            N[i] -= GAIN[i][k] * x[k];
+    for (i = 0; i < 3; i++) {
+        for (k = 0; k < 4; k++) { N[i] -= GAIN[i][k] * x[k]; }
+    }
     u[0] = N[0] * n_x - N[1] * n_y;
     u[1] = N[0] * n_y + N[1] * n_x;
     u[2] = 0;

@@ -2,7 +2,7 @@
 static real slew(const real e[3])
 {
     real a = acceleration(e), c = gyroscopic_load(e);
-    real r = 2 * a / (BRAKING + SQRT(BRAKING * BRAKING + 4 * c * a * a));
+    real r = (real)2 * a / (BRAKING + SQRT(BRAKING * BRAKING + (real)4 * c * a * a));
     return FMIN(FMIN(r, SQRT((real)0.5 / FMAX(c, (real)1e-12))), FASTEST);
 }
 
@@ -13,11 +13,9 @@ static void torque(const sight *now, real u[3])
     int i;
     nearer(now->q, v);
     size = FMAX(direction(v, e), (real)1e-12);
-    part = FMIN(LINEAR * slew(e) / size, 1);
-    for (i = 0; i < 3; i++)
-        v[i] *= part;
+    part = FMIN(LINEAR * slew(e) / size, (real)1);
+    for (i = 0; i < 3; i++) { v[i] *= part; }
     turning(v, now->omega, now->wanted, now->swing, u);
-    if (GYROSCOPIC)
-        add_gyroscopic_torque(now->omega, coupling);
+    if (GYROSCOPIC != 0) { add_gyroscopic_torque(now->omega, coupling); }
     limit_beside(coupling, u);
 }

@@ -23,18 +23,16 @@ int main(int argc, char **argv)
     rbgym_begin(&memory);
     while (argc > 1 && scanf("%lf", &number) == 1) {
         observation[i++] = (real)number;
-        if (i < OBSERVATIONS)
-            continue;
+        if (i < OBSERVATIONS) { continue; }
         rbgym_act(&memory, observation, action);
-        for (i = 0; i < ACTIONS; i++)
+        for (i = 0; i < ACTIONS; i++) {
             printf("%.17g%c", (double)action[i], i + 1 < ACTIONS ? ' ' : '\n');
+        }
         i = 0;
     }
-    if (argc > 1)
-        return 0;
+    if (argc > 1) { return 0; }
     for (n = 0; n < VECTORS; n++) {
-        for (i = 0; i < OBSERVATIONS; i++)
-            observation[i] = SEEN[n][i];
+        for (i = 0; i < OBSERVATIONS; i++) { observation[i] = SEEN[n][i]; }
         rbgym_act(&memory, observation, action);
         for (i = 0; i < ACTIONS; i++) {
             off = fabs((double)action[i] - (double)ANSWERS[n][i]);

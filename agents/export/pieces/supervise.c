@@ -3,44 +3,36 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
 {
     real row[7 + WHEELS + 3], omega[3], sun[3], speed, deviation;
     const real *target = observation + TARGET, *q = memory->attitude;
-    int i, lit = acquire(memory, observation, omega, sun), known = memory->known[0] > 0;
-    int mode = memory->begun ? (int)memory->mode[0] : 0;
+    int i, lit = acquire(memory, observation, omega, sun);
+    int known = memory->known[0] > (real)0 ? 1 : 0;
+    int mode = (memory->begun != 0) ? (int)memory->mode[0] : 0;
     speed = SQRT(dot(omega, omega));
     deviation = SQRT(memory->covariance[0] + memory->covariance[7] + memory->covariance[14]);
-    if (mode == 0 && speed < CALM)
-        mode = 1;
-    if (speed > TUMBLING)
-        mode = 0;
-    if (mode == 1 && known && deviation < SURE && (!lit || sun[2] > NEAR))
-        mode = 2;
-    if (mode == 2 && !known)
-        mode = 1;
+    if (mode == 0 && speed < CALM) { mode = 1; }
+    if (speed > TUMBLING) { mode = 0; }
+    if (mode == 1 && known != 0 && deviation < SURE && (lit == 0 || sun[2] > NEAR)) { mode = 2; }
+    if (mode == 2 && known == 0) { mode = 1; }
     memory->mode[0] = (real)mode;
     if (mode == 2) { /* conj(target) o q */
         real v[3] = {target[0] * q[1] - q[0] * target[1], target[0] * q[2] - q[0] * target[2],
                      target[0] * q[3] - q[0] * target[3]};
         add_cross(q + 1, target + 1, v);
         row[0] = target[0] * q[0] + dot(target + 1, q + 1);
-        for (i = 0; i < 3; i++)
-            row[1 + i] = v[i];
-    } else if (!lit || sun[2] < -1 + (real)1e-6) {
-        for (i = 0; i < 4; i++)
-            row[i] = i == lit; /* as it is, or half a turn */
+        for (i = 0; i < 3; i++) { row[1 + i] = v[i]; }
+    } else if (lit == 0 || sun[2] < -(real)1 + (real)1e-6) {
+        for (i = 0; i < 4; i++) {
+            row[i] = i == lit ? (real)1 : (real)0; /* as it is, or half a turn */
+        }
     } else {
-        row[0] = SQRT(FMAX((1 + sun[2]) / 2, 0));
-        row[1] = sun[1] / 2 / FMAX(row[0], (real)1e-3);
-        row[2] = -sun[0] / 2 / FMAX(row[0], (real)1e-3);
+        row[0] = SQRT(FMAX(((real)1 + sun[2]) / (real)2, (real)0));
+        row[1] = sun[1] / (real)2 / FMAX(row[0], (real)1e-3);
+        row[2] = -sun[0] / (real)2 / FMAX(row[0], (real)1e-3);
         row[3] = 0;
     }
-    for (i = 0; i < 3; i++)
-        row[4 + i] = omega[i] / RATE_LIMIT;
-    for (i = 0; i < WHEELS; i++)
-        row[7 + i] = observation[SHOWN + i];
-    for (i = 0; i < 3; i++)
-        row[7 + WHEELS + i] = observation[FIELD_SEEN + i];
+    for (i = 0; i < 3; i++) { row[4 + i] = omega[i] / RATE_LIMIT; }
+    for (i = 0; i < WHEELS; i++) { row[7 + i] = observation[SHOWN + i]; }
+    for (i = 0; i < 3; i++) { row[7 + WHEELS + i] = observation[FIELD_SEEN + i]; }
     damp(memory, row, action + WHEELS);
-    if (mode)
-        point(memory, row, action);
-    for (i = 0; !mode && i < WHEELS; i++)
-        action[i] = 0;
+    if (mode != 0) { point(memory, row, action); }
+    for (i = 0; mode == 0 && i < WHEELS; i++) { action[i] = 0; }
 }

@@ -11,12 +11,10 @@ static void rotate(const real q[4], real sign, const real x[3], real turned[3])
 {
     real v[3], t[3] = {0, 0, 0}, u[3] = {0, 0, 0};
     int i;
-    for (i = 0; i < 3; i++)
-        v[i] = sign * q[1 + i];
+    for (i = 0; i < 3; i++) { v[i] = sign * q[1 + i]; }
     add_cross(v, x, t);
     add_cross(v, t, u);
-    for (i = 0; i < 3; i++)
-        turned[i] = x[i] + 2 * (q[0] * t[i] + u[i]);
+    for (i = 0; i < 3; i++) { turned[i] = x[i] + (real)2 * (q[0] * t[i] + u[i]); }
 }
 
 static real dot(const real a[3], const real b[3])
@@ -27,12 +25,10 @@ static real dot(const real a[3], const real b[3])
 /* Commands within +-1, shortened but not turned. */
 static void shorten(real commands[3])
 {
-    real largest = 1;
+    real largest = (real)1;
     int i;
-    for (i = 0; i < 3; i++)
-        largest = FMAX(largest, FABS(commands[i]));
-    for (i = 0; i < 3; i++)
-        commands[i] /= largest;
+    for (i = 0; i < 3; i++) { largest = FMAX(largest, FABS(commands[i])); }
+    for (i = 0; i < 3; i++) { commands[i] /= largest; }
 }
 
 static real clipped(real x, real bound)
@@ -44,11 +40,9 @@ static real clipped(real x, real bound)
 static void limit(real u[3])
 {
     int i;
-    for (i = 0; i < 3; i++)
-        u[i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
+    for (i = 0; i < 3; i++) { u[i] = LIMITS[i] > (real)0 ? u[i] / LIMITS[i] : (real)0; }
     shorten(u);
-    for (i = 0; i < 3; i++)
-        u[i] *= LIMITS[i];
+    for (i = 0; i < 3; i++) { u[i] *= LIMITS[i]; }
 }
 
 /* omega x J omega [N m], which the body needs to turn steadily. */
@@ -56,8 +50,7 @@ static void add_gyroscopic_torque(const real omega[3], real u[3])
 {
     real h[3];
     int i;
-    for (i = 0; i < 3; i++)
-        h[i] = dot(INERTIA[i], omega);
+    for (i = 0; i < 3; i++) { h[i] = dot(INERTIA[i], omega); }
     add_cross(omega, h, u);
 }
 
@@ -65,8 +58,7 @@ static void add_gyroscopic_torque(const real omega[3], real u[3])
 static void nearer(const real q[4], real v[3])
 {
     int i;
-    for (i = 0; i < 3; i++)
-        v[i] = q[0] < 0 ? -q[1 + i] : q[1 + i];
+    for (i = 0; i < 3; i++) { v[i] = q[0] < (real)0 ? -q[1 + i] : q[1 + i]; }
 }
 
 /* The length of v, and the unit vector along it. */
@@ -74,8 +66,7 @@ static real direction(const real v[3], real e[3])
 {
     real size = SQRT(dot(v, v));
     int i;
-    for (i = 0; i < 3; i++)
-        e[i] = v[i] / FMAX(size, (real)1e-12);
+    for (i = 0; i < 3; i++) { e[i] = v[i] / FMAX(size, (real)1e-12); }
     return size;
 }
 
@@ -85,20 +76,17 @@ static void turning(const real v[3], const real omega[3], const real wanted[3], 
 {
     real turn[3];
     int i;
-    for (i = 0; i < 3; i++)
-        turn[i] = -STIFFNESS * v[i] - DRAG * (omega[i] - wanted[i]) + a[i];
+    for (i = 0; i < 3; i++) { turn[i] = -STIFFNESS * v[i] - DRAG * (omega[i] - wanted[i]) + a[i]; }
     add_cross(wanted, omega, turn);
-    for (i = 0; i < 3; i++)
-        u[i] = dot(INERTIA[i], turn);
+    for (i = 0; i < 3; i++) { u[i] = dot(INERTIA[i], turn); }
 }
 
 /* The part of what the actuator can give that the torque u takes. */
 static real load(const real u[3])
 {
-    real most = 0;
+    real most = (real)0;
     int i;
-    for (i = 0; i < FACETS; i++)
-        most = FMAX(most, FABS(dot(ENVELOPE[i], u)));
+    for (i = 0; i < FACETS; i++) { most = FMAX(most, FABS(dot(ENVELOPE[i], u))); }
     return most;
 }
 
@@ -107,9 +95,8 @@ static real acceleration(const real e[3])
 {
     real u[3];
     int i;
-    for (i = 0; i < 3; i++)
-        u[i] = dot(INERTIA[i], e);
-    return 1 / FMAX(load(u), (real)1e-9);
+    for (i = 0; i < 3; i++) { u[i] = dot(INERTIA[i], e); }
+    return (real)1 / FMAX(load(u), (real)1e-9);
 }
 
 /* The part of the limits that the gyroscopic torque of 1 rad/s about the unit axis e takes. */
@@ -124,25 +111,22 @@ static real gyroscopic_load(const real e[3])
    at most. */
 static void limit_beside(real whole[3], real u[3])
 {
-    real taken = FMAX(2 * load(whole), 1), s = 1, p, g;
+    real taken = FMAX((real)2 * load(whole), (real)1), s = (real)1, p, g;
     int i;
-    for (i = 0; i < 3; i++)
-        whole[i] /= taken;
+    for (i = 0; i < 3; i++) { whole[i] /= taken; }
     for (i = 0; i < FACETS; i++) {
         p = dot(ENVELOPE[i], u);
         g = dot(ENVELOPE[i], whole);
-        s = FMIN(s, (p < 0 ? 1 + g : 1 - g) / FMAX(FABS(p), (real)1e-30));
+        s = FMIN(s, (p < (real)0 ? (real)1 + g : (real)1 - g) / FMAX(FABS(p), (real)1e-30));
     }
-    for (i = 0; i < 3; i++)
-        u[i] = whole[i] + s * u[i];
+    for (i = 0; i < 3; i++) { u[i] = whole[i] + s * u[i]; }
 }
 
 /* |B|^2 [T^2] of the field B that is observed. */
 static real see_field(const real *observation, real B[3])
 {
     int i;
-    for (i = 0; i < 3; i++)
-        B[i] = observation[FIELD_COLUMN + i] * FIELD;
+    for (i = 0; i < 3; i++) { B[i] = observation[FIELD_COLUMN + i] * FIELD; }
     return FMAX(dot(B, B), (real)1e-18);
 }
 
@@ -152,24 +136,23 @@ static void magnetise(real square, const real B[3], const real u[3], real comman
     real m[3] = {0, 0, 0};
     int i;
     add_cross(B, u, m);
-    for (i = 0; i < 3; i++)
-        commands[i] = FULL[i] > 0 ? m[i] / square / FULL[i] : 0;
+    for (i = 0; i < 3; i++) { commands[i] = FULL[i] > (real)0 ? m[i] / square / FULL[i] : (real)0; }
     shorten(commands);
 }
 
 /* The upward vertical in body axes. */
 static void vertical(const real q[4], real up[3])
 {
-    up[0] = 2 * (q[1] * q[3] - q[0] * q[2]);
-    up[1] = 2 * (q[2] * q[3] + q[0] * q[1]);
-    up[2] = 1 - 2 * (q[1] * q[1] + q[2] * q[2]);
+    up[0] = (real)2 * (q[1] * q[3] - q[0] * q[2]);
+    up[1] = (real)2 * (q[2] * q[3] + q[0] * q[1]);
+    up[2] = (real)1 - (real)2 * (q[1] * q[1] + q[2] * q[2]);
 }
 
 /* The attitude so many seconds from now: q o exp(seconds omega). */
 static void ahead(const real q[4], const real omega[3], real seconds, real then[4])
 {
-    real angle = seconds / 2 * SQRT(dot(omega, omega)), w = COS(angle);
-    real s = seconds / 2 * (angle > 0 ? SIN(angle) / angle : 1);
+    real angle = seconds / (real)2 * SQRT(dot(omega, omega)), w = COS(angle);
+    real s = seconds / (real)2 * (angle > (real)0 ? SIN(angle) / angle : (real)1);
     real x = s * omega[0], y = s * omega[1], z = s * omega[2];
     then[0] = q[0] * w - q[1] * x - q[2] * y - q[3] * z;
     then[1] = q[0] * x + q[1] * w + q[2] * z - q[3] * y;
@@ -180,10 +163,9 @@ static void ahead(const real q[4], const real omega[3], real seconds, real then[
 /* v of length sin a, made as long as the angle a. */
 static void as_angle(real v[3], real cosine)
 {
-    real sine = SQRT(dot(v, v)), factor = sine > (real)1e-9 ? ATAN2(sine, cosine) / sine : 1;
+    real sine = SQRT(dot(v, v)), factor = sine > (real)1e-9 ? ATAN2(sine, cosine) / sine : (real)1;
     int i;
-    for (i = 0; i < 3; i++)
-        v[i] *= factor;
+    for (i = 0; i < 3; i++) { v[i] *= factor; }
 }
 
 /* dV/dz of the potential at the height z of the axis. */
@@ -193,7 +175,7 @@ static real slope(real z)
     (void)z;
     return MGL;
 #else
-    real a = 1 / (GAP + z);
-    return SIGN * (10 * WALL * POW(a, 9) - 1) * a * a;
+    real a = (real)1 / (GAP + z);
+    return SIGN * ((real)10 * WALL * POW(a, (real)9) - (real)1) * a * a;
 #endif
 }

@@ -5,7 +5,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
 {
     real u[3], made[3] = {0, 0, 0}, coupling[3] = {0, 0, 0}, body[3] = {0, 0, 0}, h[WHEELS];
     real rubbing[WHEELS]; /* torque of the bearings on the body */
-    real speed, power, square, taken, t = 0, most, low = -INFINITY, high = INFINITY;
+    real speed, power, square, taken, t = (real)0, most, low = -INFINITY, high = INFINITY;
     const sight now = look(memory, observation);
     const real *omega = now.omega;
     int i, k;
@@ -15,18 +15,16 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
 #endif
     for (k = 0; k < WHEELS; k++) {
         h[k] = observation[FIRST + k] * MOMENTUM;
-        for (i = 0; i < 3; i++)
-            body[i] += AXES[k][i] * h[k];
+        for (i = 0; i < 3; i++) { body[i] += AXES[k][i] * h[k]; }
         speed = h[k] / WHEEL_INERTIA - dot(AXES[k], omega);
-        rubbing[k] = (COULOMB + VISCOUS * FABS(speed)) * speed / (FABS(speed) + 1);
+        rubbing[k] = (COULOMB + VISCOUS * FABS(speed)) * speed / (FABS(speed) + (real)1);
     }
     add_cross(omega, body, coupling);
-    taken = load(coupling);
-    power = FMAX(dot(u, omega), 0);
+    taken = FMAX(FMIN((real)2 * load(coupling) - (real)1, (real)1), (real)0);
+    power = FMAX(dot(u, omega), (real)0);
     square = dot(omega, omega);
     for (i = 0; i < 3; i++) {
-        if (square > 0)
-            u[i] -= FMAX(FMIN(2 * taken - 1, 1), 0) * power / square * omega[i];
+        if (square > (real)0) { u[i] -= taken * power / square * omega[i]; }
         u[i] += coupling[i] - made[i];
 #if OUT >= 0
         u[i] -= rubbing[OUT] * AXES[OUT][i];
@@ -36,7 +34,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
         action[k] = dot(SHARE[k], u) / MOTOR;
         t += NULL_SPACE[k] * (RATE * h[k] / MOTOR);
     }
-    most = FMAX(load(u), 1);
+    most = FMAX(load(u), (real)1);
     for (k = 0; k < WHEELS; k++) {
         if (FABS(NULL_SPACE[k]) > (real)1e-9) {
             real middle = -action[k] / NULL_SPACE[k], half = most / FABS(NULL_SPACE[k]);
@@ -47,8 +45,9 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     t = FMAX(FMIN(t, FMAX(low, high)), low);
     for (k = 0; k < WHEELS; k++) {
         action[k] = (action[k] + t * NULL_SPACE[k]) / most;
-        if (k != OUT) /* the wheel that does not answer */
+        if (k != OUT) { /* the wheel that does not answer */
             action[k] -= rubbing[k] / MOTOR;
-        action[k] = clipped(action[k], 1);
+        }
+        action[k] = clipped(action[k], (real)1);
     }
 }
