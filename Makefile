@@ -157,7 +157,7 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 bench: .venv-bench/.peers  ## rbgym next to its peers; BENCH_ARGS="--quick memory"
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
-performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
+performance: .venv-bench/.peers  ## write docs/records/performance.md from the last whole `make bench`
 	$(PEERS) -m benchmarks.page runs/bench
 
 validate: .venv/.dev  ## everything that `rbgym validate` measures

@@ -8,7 +8,7 @@ import pytest
 from pages import ROOT, loaded
 
 README = (ROOT / "README.md").read_text("utf-8")
-PERFORMANCE = (ROOT / "docs" / "performance.md").read_text("utf-8")
+PERFORMANCE = (ROOT / "docs" / "records" / "performance.md").read_text("utf-8")
 
 
 def benchmark(name):
@@ -50,8 +50,7 @@ def test_what_a_policy_of_another_engine_is_worth_was_measured():
 def test_the_default_of_every_task_is_as_accurate_as_the_page_says():
     study = loaded("studies/accuracy_of_tasks")
     results = json.loads(study.RESULTS.read_text("utf-8"))
-    for page in (study.PAGE, study.RECORD):
-        assert page.read_text("utf-8") == study.current(page, results)
+    assert study.PAGE.read_text("utf-8") == study.current(results)
     most = said(r"All are within ([\de-]+) rad", study.PAGE.read_text("utf-8"))
     for task in study.TASKS:
         own = study.declaration(task)
