@@ -9,7 +9,6 @@ from benchmarks.markdown import NOT_MEASURED, table
 from benchmarks.record import Results
 
 
-
 def _run(row: dict[str, Any]) -> list[str]:
     if "blown_up_at" in row:
         cells = ["blown up", f"by step {row['blown_up_at']}"]

@@ -1,4 +1,4 @@
-"""How near to the fastest possible are laws and policies? docs/records/optimal.md, from docs/optimal.json.
+"""How near to the fastest possible are laws and policies? It writes docs/records/optimal.md.
 
 python docs/studies/optimal_slews.py [TASK ...]   # what is missing, then the page; half an hour
 python docs/studies/optimal_slews.py --write      # the page alone, from docs/optimal.json
