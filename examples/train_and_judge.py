@@ -2,8 +2,8 @@
 # # First policy: train it and judge it
 #
 # PPO learns to bring a heavy top upright. You judge it on the fixed test set, against a PD law and
-# the policy that the package ships. This needs `rbgym[agents]`, and writes judged.png and the folder
-# run/; if that exists, it trains no further.
+# the policy that the package ships. This needs `rbgym[agents]`, and writes judged.png and the
+# folder run/; if that exists, it trains no further.
 
 # %%
 import os
