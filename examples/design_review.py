@@ -140,4 +140,5 @@ print(worst, again.differs(report.campaign), f"friction {rows['friction'][worst]
 # %% [markdown]
 # `pd` misses by the friction of the wheels, and the integral of `pid` takes that away.
 # [Monte Carlo campaigns](../campaign.md) says what else can be drawn, and does it at a terminal; a
-# policy is trained on the satellite by `rbgym train ReactionWheelSlew-v1 --env-arg satellite=...`.
+# policy is trained on a satellite by `rbgym train ReactionWheelSlew-v1 --env-arg
+# satellite=cubesat-6u`.

@@ -51,7 +51,7 @@ def test_the_first_flight_reaches_its_target(run, tmp_path):
 
 def test_a_scheme_of_ones_own_is_measured_as_what_it_declares(run, tmp_path):
     variables, printed = run("own_scheme.py")
-    assert variables["found"].broken == ("energy", "time reversal")
+    assert variables["found"].broken == ("energy", "time_reversal")
     rows = [line.split() for line in printed.partition("scheme ")[2].splitlines()[1:]]
     for name, energy, momentum in rows:
         drift = variables["runs"][name].drift()
