@@ -3,7 +3,7 @@
 #
 # From a data sheet to the answers of a review: which law turns the satellite, what its sensors
 # cost, whether requirements are met on a satellite that is known to a few percent, and what to
-# improve. This needs `rbgym[agents,campaign]`, takes a minute and writes three plots.
+# improve. This needs `rbgym[agents,campaign]` and writes three plots.
 
 # %%
 import gymnasium as gym
