@@ -157,7 +157,7 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 bench: .venv-bench/.peers  ## rbgym next to its peers; BENCH_ARGS="--quick memory"
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
-performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
+performance: .venv-bench/.peers  ## write docs/records/performance.md from the last whole `make bench`
 	$(PEERS) -m benchmarks.page runs/bench
 
 validate: .venv/.dev  ## everything that `rbgym validate` measures
@@ -192,7 +192,7 @@ fidelity-map: .venv/.dev .venv-bench/.peers  ## where the physics decides what i
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/fidelity_map.py
 
 pictures: .venv/.dev  ## draw the pictures of the README and the documentation anew
-	for name in energy tumble frames conventions work_precision plots; do $(BIN)/python docs/pictures/$$name.py; done
+	for name in energy slew tumble frames conventions work_precision plots; do $(BIN)/python docs/pictures/$$name.py; done
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py

@@ -1,8 +1,8 @@
-"""Write the measured parts of docs/performance.md and of its record, and the picture.
+"""Write the measured parts of docs/records/performance.md, and its picture.
 
 python -m benchmarks.page runs/bench  # take the JSON files of a run over, then write
 python -m benchmarks.page             # write
-python -m benchmarks.page --check     # exit 1 if a page is not current
+python -m benchmarks.page --check     # exit 1 if the page is not current
 """
 
 import json
@@ -13,8 +13,7 @@ from benchmarks import tables
 from benchmarks.record import ROOT, Results
 
 FOLDER = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "performance.md"
-RECORD = ROOT / "docs" / "records" / "performance.md"
+PAGE = ROOT / "docs" / "records" / "performance.md"
 NAMES = "throughput", "startup", "memory", "training", "fidelity", "work_precision"
 
 
@@ -26,10 +25,10 @@ def results(folder: Path = FOLDER) -> Results:
     }
 
 
-def current(file: Path, parts: dict[str, tables.Part], found: Results) -> str:
-    """A page with its parts made anew."""
-    page = file.read_text("utf-8")
-    for name, made in parts.items():
+def current(found: Results) -> str:
+    """The page with its parts made again."""
+    page = PAGE.read_text("utf-8")
+    for name, made in tables.PARTS.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
         page = f"{before}{begin}\n{made(found)}\n{end}{rest.split(end)[1]}"
@@ -56,17 +55,15 @@ def main(arguments: list[str]) -> int:
     if folders:
         adopt(folders[0])
     found = results()
-    pages = {PAGE: tables.PARTS, RECORD: tables.RECORD}
-    texts = {file: current(file, parts, found) for file, parts in pages.items()}
+    text = current(found)
     if "--check" in arguments:
-        stale = [file.name for file, text in texts.items() if text != file.read_text("utf-8")]
+        stale = text != PAGE.read_text("utf-8")
         if stale:
-            print(f"{', '.join(stale)} not current: run python -m benchmarks.page")
-        return int(bool(stale))
+            print(f"{PAGE.name} is not current: run python -m benchmarks.page")
+        return int(stale)
     from benchmarks import pictures
 
-    for file, text in texts.items():
-        file.write_text(text, "utf-8")
+    PAGE.write_text(text, "utf-8")
     pictures.draw(found)
     return 0
 

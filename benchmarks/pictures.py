@@ -1,4 +1,4 @@
-"""The picture of docs/performance.md: attitude error over cost."""
+"""The picture of docs/records/performance.md: attitude error over cost."""
 
 from typing import Any
 

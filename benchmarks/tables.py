@@ -1,4 +1,4 @@
-"""Parts of docs/performance.md on speed, as Markdown; each takes all results."""
+"""Parts of docs/records/performance.md on speed, as Markdown; each takes all results."""
 
 from collections.abc import Callable
 
@@ -117,15 +117,10 @@ PARTS: dict[str, Part] = {
     "startup": startup,
     "memory": memory,
     "training": training,
-    "fidelity": tables_physics.fidelity("betsch_free, 0.01", "betsch_free, 0.05", some=True),
-    "cheapest": tables_physics.cheapest,
-    "skipped": skipped,
-}
-# Of the record, docs/records/performance.md.
-RECORD: dict[str, Part] = {
-    "machine": machine,
     "fidelity": tables_physics.fidelity("betsch_free, 0.01", "betsch_free, 0.05"),
     "krenk": tables_physics.fidelity("krenk_brick, 0.01"),
     "agreement": tables_physics.agreement,
+    "cheapest": tables_physics.cheapest,
     "budgets": tables_physics.budgets,
+    "skipped": skipped,
 }

@@ -8,9 +8,6 @@ import numpy as np
 from benchmarks.markdown import NOT_MEASURED, table
 from benchmarks.record import Results
 
-OURS = "rbgym "
-SHOWN = "exact", "quat_em", "akw", "rkn4"
-
 
 def _run(row: dict[str, Any]) -> list[str]:
     if "blown_up_at" in row:
@@ -23,8 +20,8 @@ def _run(row: dict[str, Any]) -> list[str]:
     return [*cells, "" if angle is None else f"{angle:.1e}"]
 
 
-def fidelity(*cases: str, some: bool = False) -> Callable[[Results], str]:
-    """A part that shows those cases; some: of our schemes only those of SHOWN."""
+def fidelity(*cases: str) -> Callable[[Results], str]:
+    """A part that shows those cases."""
 
     def part(found: Results) -> str:
         rows = found.get("fidelity", {}).get("rows")
@@ -32,8 +29,6 @@ def fidelity(*cases: str, some: bool = False) -> Callable[[Results], str]:
             return NOT_MEASURED
         made = []
         for name, row in rows.items():
-            if some and name.startswith(OURS) and name.removeprefix(OURS) not in SHOWN:
-                continue
             steps = {row[case].get("steps", 0) for case in cases}
             fewer = f" ({max(steps):,} steps)" if 0 < max(steps) < 100_000 else ""
             cells = [cell for case in cases for cell in _run(row[case])]

@@ -104,7 +104,8 @@ def optimum(env_id: str) -> str:
     }
     medians = {name: statistics.median(found) for name, found in shares.items() if found}
     best, *others = sorted(medians, key=lambda name: -medians[name])
-    figures = [f"`{best}` has {100 * medians[best]:.0f} % of the [optimal speed](optimal.md)"]
+    speed = "of the [optimal speed](records/optimal.md)"
+    figures = [f"`{best}` has {100 * medians[best]:.0f} % {speed}"]
     figures += [f"`{name}` {100 * medians[name]:.0f} %" for name in others]
     return f" On the first {len(one['least'])} starts {', '.join(figures)}."
 

@@ -26,10 +26,10 @@ PICTURES, PRINTED = DOCS / "pictures" / "notebooks", PAGES / "printed.json"
 # A tutorial's name, and its script.
 NOTEBOOKS = {
     "first_policy": "train_and_judge.py",
-    "my_satellite": "my_satellite.py",
     "design_review": "design_review.py",
+    "own_scheme": "own_scheme.py",
+    "flight_code": "flight_code.py",
     "wake_up": "wake_up.py",
-    "conservation": "compare_schemes.py",
 }
 SAVED = re.compile(r'savefig\("([\w.]+)"\)')
 

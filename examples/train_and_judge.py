@@ -1,9 +1,9 @@
 # %% [markdown]
 # # First policy: train it and judge it
 #
-# PPO learns to bring a heavy top upright. It is evaluated on the fixed test set, beside a PD
-# law and the policy that the package ships. This needs `rbgym[agents]`, leaves a run
-# folder, run/, and writes judged.png. With run/ there it trains no further.
+# PPO learns to bring a heavy top upright. You judge it on the fixed test set, against a PD law and
+# the policy that the package ships. This needs `rbgym[agents]`, and writes judged.png and the
+# folder run/; if that exists, it trains no further.
 
 # %%
 import os
@@ -37,7 +37,7 @@ for look in done.results["judgements"]:
     print(f"after {look['timesteps']} steps: {look['mean_return']:.0f}")
 
 # %% [markdown]
-# Three candidates, the same start states.
+# Three candidates fly from the same start states.
 
 # %%
 candidates = {

@@ -22,8 +22,8 @@ from rbgym.quaternion import angle_between
 
 # %% [markdown]
 # Five degrees a second; gravity gradient, air, light and a dipole of its own push it. Gyros drift,
-# six coarse cells see the Sun until the Earth hides it, and a magnetometer sees the field. Where
-# both are in the world, a clock and models on board know. The attitude is not shown.
+# six coarse cells see the Sun until the Earth hides it, and a magnetometer sees the field. A clock
+# and models on board know where both are in the world. The attitude is not shown.
 
 # %%
 env = gym.make(

@@ -21,8 +21,8 @@ pytest.importorskip("stable_baselines3")
 RUN = [page for page in pages.PAGES if pages.blocks(page) and not pages.is_interpreted(page)]
 # Pages whose blocks take thousands of steps, or derivatives; all others need no compiling.
 COMPILED = {"README.md", *(f"docs/{name}.md" for name in (
-    "campaign", "controllers", "derivatives", "identification", "libraries", "planning", "plots",
-    "rollouts", "satellites", "start", "testing", "training",
+    "campaign", "controllers", "derivatives", "libraries", "rendering", "rollouts", "satellites",
+    "start", "testing", "training",
 ))}  # fmt: skip
 MARKED = [
     pytest.param(

@@ -82,7 +82,7 @@ def test_the_same_figure_is_the_same_file(tmp_path):
 
 def test_the_gallery_shows_every_plot_in_a_small_file():
     docs = Path(__file__).resolve().parents[1] / "docs"
-    page = (docs / "plots.md").read_text("utf-8")
+    page = (docs / "rendering.md").read_text("utf-8")
     assert all(name in page for name in rbgym.plot.__all__)
     shown = set(re.findall(r"\(pictures/plots/(\w+\.png)\)", page))
     pictures = {file.name: file.stat().st_size for file in (docs / "pictures/plots").iterdir()}

@@ -1,4 +1,4 @@
-"""Draw the gallery of docs/plots.md: small pictures of what `rbgym.plot` offers.
+"""Draw the gallery of docs/rendering.md: small pictures of what `rbgym.plot` offers.
 
 python docs/pictures/plots.py [NAME ...]
 """

@@ -1,7 +1,7 @@
-"""What is the physics of each task accurate to, at what cost? docs/accuracy.md and its record.
+"""What is the physics of each task accurate to, at what cost? docs/records/accuracy.md.
 
 python docs/studies/accuracy_of_tasks.py [TASK ...]
-python docs/studies/accuracy_of_tasks.py --write    # the pages alone, from docs/accuracy.json
+python docs/studies/accuracy_of_tasks.py --write    # the page alone, from docs/accuracy.json
 
 Bodies at random attitudes with rates up to the task's limit, under random actions, one control
 period, against the truth: `exact:6` with 64 steps in it; and an episode's first 50 control periods
@@ -28,9 +28,7 @@ from rbgym.quaternion import Array, angle_between, normalized
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = DOCS / "accuracy.json", DOCS / "accuracy.md"
-RECORD = DOCS / "records" / "accuracy.md"
-BEGIN, END = "<!-- study:begin -->", "<!-- study:end -->"
+RESULTS, PAGE = DOCS / "accuracy.json", DOCS / "records" / "accuracy.md"
 BODIES, PERIODS, ROUNDS = 512, 50, 5
 TRUTH = {"integrator": "exact:6", "substeps": 64}
 # The others have a scheme of their own kind.
@@ -140,7 +138,7 @@ def measure(task: str) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """The table of the page."""
+    """The table of all that was compared."""
     lines = [
         "| task | physics | median [rad] | largest [rad] | rates, largest [rad/s] | episode [rad] "
         "| ns a step |",
@@ -157,7 +155,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def defaults(results: dict[str, Any]) -> str:
-    """The table of the short page: each task's own integrator and steps."""
+    """Each task's own integrator and steps."""
     lines = ["| task | median [rad] | largest [rad] | ns a step |", "|---|---:|---:|---:|"]
     for task in TASKS:
         if task in results:
@@ -168,12 +166,14 @@ def defaults(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def current(page: Path, results: dict[str, Any]) -> str:
-    """A page with its table made anew."""
-    made = table if page == RECORD else defaults
-    text = page.read_text("utf-8")
-    head, tail = text.split(BEGIN)[0], text.split(END)[1]
-    return f"{head}{BEGIN}\n{made(results)}\n{END}{tail}"
+def current(results: dict[str, Any]) -> str:
+    """The page with its tables made again."""
+    text = PAGE.read_text("utf-8")
+    for name, made in ("defaults", defaults), ("study", table):
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        head, tail = text.split(begin)[0], text.split(end)[1]
+        text = f"{head}{begin}\n{made(results)}\n{end}{tail}"
+    return text
 
 
 def main(arguments: list[str]) -> None:
@@ -182,8 +182,7 @@ def main(arguments: list[str]) -> None:
         for task in arguments or TASKS:
             results[task] = measure(task)
             write_json(RESULTS, results)
-    for page in (PAGE, RECORD):
-        page.write_text(current(page, results), "utf-8")
+    PAGE.write_text(current(results), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How near to the fastest possible are laws and policies? docs/optimal.md, from docs/optimal.json.
+"""How near to the fastest possible are laws and policies? It writes docs/records/optimal.md.
 
 python docs/studies/optimal_slews.py [TASK ...]   # what is missing, then the page; half an hour
 python docs/studies/optimal_slews.py --write      # the page alone, from docs/optimal.json
@@ -34,7 +34,7 @@ from rbgym.envs.parts.goals import Axis
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, rotate
 
 DOCS = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = DOCS / "optimal.json", DOCS / "optimal.md"
+RESULTS, PAGE = DOCS / "optimal.json", DOCS / "records" / "optimal.md"
 BEGIN, END = "<!-- study:begin -->", "<!-- study:end -->"
 TASKS = ("AttitudeSlew-v1", "ReactionWheelSlew-v1", "TopSwingUp-v0")
 EPISODES, INTERVALS = 64, 50
