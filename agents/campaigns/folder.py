@@ -115,8 +115,10 @@ class Campaign:
     def draws(self) -> dict[str, int]:
         """The columns that hold what was drawn, and how many of each are independent."""
         names = [*next(iter(self.columns.values()))]
-        sources = self.pilot.spread.sources
-        shared = {column for one in sources if one.per_group for column in one.columns}
+        shared = {
+            place.columns[k] for one in self.pilot.spread.sources if one.per_group
+            for place, k in one.numbers
+        }  # fmt: skip
         drawn = names[_FIRST : names.index(SUCCESS)]
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal, varied
-from rbgym.agents.campaigns.spread import Draws, Spread
+from rbgym.agents.campaigns.spread import Draws, Spread, drawn_names
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
@@ -39,7 +39,7 @@ _READ = "observation", "preview"  # what a policy was trained to read; all else 
 @dataclass(frozen=True)
 class Plan:
     """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
-    share an env. window [s]. estimator: before every policy."""
+    share an env. window [s]. estimator: before every policy. without: a source left nominal."""
 
     env_id: str
     policies: Mapping[str, Any]
@@ -50,19 +50,16 @@ class Plan:
     window: float = 0.0
     estimator: bool = False
     impossible: str = "refuse"
+    without: str | None = None
 
     @classmethod
-    def of(
-        cls, env_id: str, policies: Any, *, group: Any = None, window: Any = None, **given: Any
-    ) -> "Plan":
+    def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
         """Checked, with its defaults; ValueError for what is none."""
         listed = [policies] if isinstance(policies, str) else policies
         by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}
         if not by_name:
             raise ValueError("policies must name a controller, a folder or 'pretrained', got none")
         given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
-        if not isinstance(given["spread"], dict):
-            raise ValueError(f"spread must be a dict by name, got {given['spread']!r}")
         plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
         flag("estimator", plan.estimator)
@@ -127,7 +124,7 @@ class Flight:
             "rpe_deg": lambda: np.degrees(worst(np.linalg.norm(e - mean, axis=-1))),
             "rate_error_deg_s": lambda: np.degrees(worst(seen["rate_error"][..., 0])),
             "ake_deg": lambda: np.degrees(
-                worst(angle_between(seen["shown"], seen["relative"][:-1]))
+                worst(angle_between(seen["shown"], seen["relative"][: len(seen["shown"])]))
             ),
             "effort_nms": lambda: self.dt * np.nansum(np.linalg.norm(seen["torque"], axis=-1), 0),
             "peak_rate_deg_s": lambda: np.degrees(peak("angular_velocity")),
@@ -233,8 +230,8 @@ class Pilot:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.nominal = Nominal(plan.env_id, plan.env_kwargs, plan.spread)
-        self.spread = Spread(plan.spread, self.nominal, plan.seed)
+        self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
+        self.spread = Spread(plan.spread, self.nominal, plan.seed, plan.without)
         targets = [one for one in plan.policies.values() if isinstance(one, str)]
         found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])
         self.contenders = {
@@ -267,8 +264,10 @@ class Pilot:
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
-            shared = self.spread.of_group(group, self.plan.impossible == "redraw")
-            self._drawn = group, self.spread.seeds(runs), self.spread.of_runs(runs), *shared
+            redraw, spread = self.plan.impossible == "redraw", self.spread
+            self._drawn = (
+                group, spread.seeds(runs), spread.of_runs(runs), *spread.of_group(group, redraw)
+            )  # fmt: skip
         _, seeds, draws, shared, changes = self._drawn
         changes = changes | self._reads(self.contenders[name])
         with closing(self.nominal.make(size, changes)) as env:

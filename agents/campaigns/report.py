@@ -2,16 +2,23 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.campaigns import statistics
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import SUCCESS
-from rbgym.agents.campaigns.statistics import Effect, Sample
+from rbgym.agents.campaigns.statistics import (
+    Effect,
+    Sample,
+    effects,
+    least_runs,
+    share_bounds,
+    shown_at,
+    strongest,
+)
 from rbgym.agents.judge.statistics import Interval
 from rbgym.agents.terminal import print_table
 from rbgym.arguments import number
@@ -23,11 +30,13 @@ QUANTILES = 0.5, 0.95, 0.9973
 _MOST = 8  # draws that a table shows
 MET, NOT_MET, UNDECIDED = "met", "not met", "undecided"
 _DECIDING = 1e9  # runs beyond which nobody decides
+_OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
 
 
 class Verdict(NamedTuple):
-    """value: with its interval. margin: to the limit, negative beyond it. shown: confidence at
-    which it is shown to be met. decides: runs that would decide what is undecided."""
+    """value: what the runs have, with its interval. margin: to the limit, negative beyond it.
+    shown: confidence at which they show the requirement to be met. decides: about how many runs
+    would decide what is undecided, None for what is not, or beyond a billion."""
 
     value: float
     low: float
@@ -86,7 +95,7 @@ class Requirement:
 
     def check(self, runs: int) -> None:
         """Raise ValueError where so many runs cannot show it, even if none fails."""
-        if runs < (least := statistics.least_runs(self.share, self.confidence)):
+        if runs < (least := least_runs(self.share, self.confidence)):
             raise ValueError(
                 f"runs must be at least {least} for a requirement on {100 * self.share:g} % of all "
                 f"at a confidence of {self.confidence:g} ({self}), got {runs}"
@@ -100,47 +109,80 @@ class Requirement:
         no less than the one asked for, and not met where the upper bound is."""
         hits = (~self.missed(sample.values)).astype(np.float64)
         n, within = sample.effective(hits), float(hits.mean())
-        low, high = statistics.share_bounds(within * n, n, self.confidence)
+        low, high = share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED
         decides = None
         if verdict == UNDECIDED and (least := self._decides(within)):
             decides = math.ceil(least * len(hits) / n)
         sign = 1.0 if self.at_most else -1.0
         if self.figure == SUCCESS:
-            limit, both = self.share, 0.5 * (1.0 + self.confidence)
-            value, *ends = within, *statistics.share_bounds(within * n, n, both)
+            limit, of = self.share, share_bounds(within * n, n, 0.5 * (1.0 + self.confidence))
+            value, *ends = within, *of
         else:
             signed = Sample(sign * sample.values, sample.groups)
             limit = self.limit
             value, *ends = (sign * one for one in signed.quantile(self.share, self.confidence))
-        shown = statistics.shown_at(self.share, within * n, n)
+        shown = shown_at(self.share, within * n, n)
         margin = sign * (limit - value)
         return Verdict(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
 
     def _decides(self, within: float) -> int | None:
         """The fewest independent runs, to one in a hundred, that decide if this share is within."""
-        n = float(statistics.least_runs(self.share, self.confidence))
+        n = float(least_runs(self.share, self.confidence))
         while n < _DECIDING:
-            low, high = statistics.share_bounds(within * n, n, self.confidence)
+            low, high = share_bounds(within * n, n, self.confidence)
             if low >= self.share or high < self.share:
                 return math.ceil(n)
             n *= 1.01
         return None
 
 
+class Contribution(NamedTuple):
+    """The quantile of a figure with everything drawn, and with this source at its nominal value."""
+
+    contender: str
+    figure: str
+    source: str
+    quantile: float
+    whole: float
+    without: float
+
+
+def contributions(
+    campaign: Campaign, p: float = 0.95, jobs: int | None = None, progress: bool = False
+) -> list[Contribution]:
+    """Those of every source that has a nominal value, on every figure of every contender, the
+    largest of a figure first: the campaign is flown again without each, into its folder."""
+    found = list[Contribution]()
+    for k, source in enumerate(campaign.pilot.spread.sources):
+        if source.nominal is None:
+            continue
+        plan = replace(campaign.plan, without=source.name, impossible="redraw")
+        less = Campaign(plan, campaign.folder / "budget" / f"{k:02d}", campaign.runs)
+        less.fly(jobs, progress)
+        for contender in campaign.columns:
+            for figure in campaign.figures:
+                both = (one.sample(contender, figure).quantile(p).value for one in (campaign, less))
+                found.append(Contribution(contender, figure, source.name, p, *both))
+    return sorted(found, key=lambda one: (*one[:2], one.without - one.whole))
+
+
 @dataclass(frozen=True)
 class Report:
     """By contender: quantiles of figures and the success rate; differences of means from the first
-    contender on the same runs; verdicts; effects, strongest first."""
+    contender on the same runs; verdicts; effects, strongest first. And the budget, if flown."""
 
     campaign: Campaign
     figures: Mapping[str, Mapping[str, Mapping[float, Interval]]]
     differences: Mapping[str, Mapping[str, Interval]]
     verdicts: Mapping[str, Mapping[Requirement, Verdict]]
     effects: Mapping[str, list[Effect]]
+    budget: list[Contribution]
 
     @classmethod
-    def of(cls, campaign: Campaign, require: Mapping[str, Any]) -> "Report":
+    def of(
+        cls, campaign: Campaign, require: Mapping[str, Any], budget: Iterable[Contribution] = ()
+    ) -> "Report":
         """Of a campaign that is flown. Raises ValueError for bad requirements."""
         own, figures = campaign.columns, campaign.figures
         wanted = Requirement.read(require, figures)
@@ -160,7 +202,8 @@ class Report:
             {n: {f: one.more_than(samples[first][f]) for f, one in samples[n].items()}
              for n in others},
             {n: {r: r.judge(samples[n][r.figure]) for r in wanted} for n in own},
-            {n: statistics.effects(own[n], campaign.draws, misses[n]) for n in own},
+            {n: effects(own[n], campaign.draws, misses[n]) for n in own},
+            [*budget],
         )  # fmt: skip
 
     @property
@@ -176,6 +219,7 @@ class Report:
             "requirements": {n: {str(r): v._asdict() for r, v in own.items()}
                              for n, own in self.verdicts.items()},
             "sensitivity": {n: [one._asdict() for one in own] for n, own in self.effects.items()},
+            "budget": [one._asdict() for one in self.budget],
         }  # fmt: skip
         return plain(found)
 
@@ -196,7 +240,12 @@ class Report:
         for name, of in self.effects.items():
             print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
                 (next(filter(None, pair)).name, *(cell for one in pair for cell in _effect(one)))
-                for pair in statistics.strongest(of, _MOST)
+                for pair in strongest(of, _MOST)
+            ])  # fmt: skip
+        if of_budget := [one for one in self.budget if one.figure in _OF_BUDGET]:
+            heading = f"budget, {100 * of_budget[0].quantile:g} % of the runs"
+            print_table(heading, ("policy", "figure", "source", "with all", "without it"), [
+                (*one[:3], f"{one.whole:.4g}", f"{one.without:.4g}") for one in of_budget
             ])  # fmt: skip
         columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
                    "runs to decide")  # fmt: skip
@@ -207,7 +256,7 @@ class Report:
 def _rate(campaign: Campaign, contender: str) -> Interval:
     sample = campaign.sample(contender, SUCCESS)
     n, rate = sample.effective(sample.values), float(sample.values.mean())
-    return Interval(rate, *statistics.share_bounds(rate * n, n, 0.975))
+    return Interval(rate, *share_bounds(rate * n, n, 0.975))
 
 
 def _row(name: str, one: Requirement, said: Verdict) -> tuple[str, ...]:

@@ -18,44 +18,51 @@ Draws = dict[str, Array]  # (n, size) of each place, by its name
 _TRIES = 1000  # that a run or group is drawn anew
 _RUN, _GROUP, _SEED = 0, 1, 2  # in the counter: what is drawn
 _TINY = 2.0**-54  # so that no uniform number is 0
+_COVARIANCE = "covariance"
 _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name draws: numbers `which` of a place, as quantiles of uniform ones (n, size)."""
+    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones.
+    nominal: what a budget puts in their place, (size,), or None where the env draws it."""
 
     name: str
-    place: Place
-    which: list[int]
+    numbers: list[tuple[Place, int]]
     quantiles: Callable[[Array], Array]
+    nominal: Array | None
 
     @property
     def per_group(self) -> bool:
         """Whether runs of a group share a draw."""
-        return self.place.level == GROUP
-
-    @property
-    def columns(self) -> list[str]:
-        return [self.place.columns[k] for k in self.which]
+        return self.numbers[0][0].level == GROUP
 
 
 class Spread:
-    """The sources of a campaign, see docs/campaign.md. columns: names of the numbers that are
-    drawn, by Philox, keyed by seed and run (or group), with the source's name in the counter."""
+    """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
+    draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
 
-    def __init__(self, spread: Mapping[str, Any], nominal: Nominal, seed: int) -> None:
-        self.nominal, self.seed = nominal, seed
-        self.sources = [self._source(name, one) for name, one in spread.items()]
-        self.columns = [column for one in self.sources for column in one.columns]
+    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
+    """
+
+    def __init__(
+        self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
+    ) -> None:
+        self.nominal, self.seed, self.without = nominal, seed, without
+        self.sources = [self._source(n, one) for n, one in spread.items() if n != _COVARIANCE]
+        self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
+        numbers = [number for one in self.sources for number in one.numbers]
+        self.columns = [place.columns[k] for place, k in numbers]
         twice = sorted({one for one in self.columns if self.columns.count(one) > 1})
         if {"attitude_angle", "attitude.x"} <= {*self.columns}:
             twice = ["attitude"]
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
-        tensor, names = {"inertia", "axes"}, {one.place.name for one in self.sources}
+        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
         left = tensor & varied(nominal.env) - names
         if names & tensor and left:
-            raise ValueError(f"spread must draw {left.pop()} too, which randomization draws")
+            raise ValueError(
+                f"spread must draw {left.pop()} too, which randomization draws: a tensor has both"
+            )
 
     @property
     def grouped(self) -> list[str]:
@@ -68,12 +75,43 @@ class Spread:
         factors = isinstance(value, Mapping) and "factor" in value
         if factors:
             if place.nominal is None or not place.nominal[which].all():
-                raise ValueError(f"{argument} must be no factor of what is 0 or drawn by the env")
-            given = keys(argument, value, ("factor",))["factor"]
+                raise ValueError(
+                    f"{argument} must not be a factor of what is 0 or drawn by the env"
+                )
+            given = {**keys(argument, value, ("factor", "nominal"))}
+            given |= keys(argument, given.pop("factor"), (*_KINDS, "weights"))
+        given = keys(argument, given, (*_KINDS, "weights", "nominal"))
         scale = place.default[which] if factors else 1.0
-        given = keys(argument, given, (*_KINDS, "weights"))
+        nominal = None if place.nominal is None else place.nominal[which]
+        if (own := given.pop("nominal", None)) is not None:
+            nominal = np.full(len(which), finite(f"{argument}: nominal", own, ()))
         quantiles = distribution(argument, given, len(which))
-        return Source(name, place, which, lambda u: scale * quantiles(u))
+        return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
+
+    def _joint(self, argument: str, value: Any) -> Source:
+        given = keys(argument, value, ("names", "mean", "matrix"))
+        found = [self.nominal.find(name) for name in given.get("names") or ()]
+        numbers = [(place, i) for place, which in found for i in which]
+        if len({place.level == GROUP for place, _ in numbers}) != 1 or "matrix" not in given:
+            raise ValueError(
+                f"{argument} must have a matrix, and names of runs or of groups alone, got {value}"
+            )
+        own, n = [place.default[i] for place, i in numbers], len(numbers)
+        mean = finite(f"{argument}: mean", given.get("mean", own), (n,))
+        matrix = finite(f"{argument}: matrix", given["matrix"], (n, n))
+        try:
+            if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+                raise np.linalg.LinAlgError
+            root = np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
+            ) from None
+        drawn_by_env = any(place.nominal is None for place, _ in numbers)
+        return Source(
+            "+".join(given["names"]), numbers, lambda u: mean + stats.norm.ppf(u) @ root.T,
+            None if drawn_by_env else np.array(own),
+        )  # fmt: skip
 
     def seeds(self, runs: Sequence[int]) -> list[int]:
         """Seeds of the env's own draws, which no test set or training has."""
@@ -135,9 +173,11 @@ class Spread:
                 np.random.Generator(self._philox(kind, k, one.name, int(attempt)))
                 for k, attempt in zip(of, tries, strict=True)
             ]
-            values = one.quantiles(np.array([row.random(len(one.which)) + _TINY for row in rows]))
-            place = found.setdefault(one.place.name, np.tile(one.place.default, (len(of), 1)))
-            place[:, one.which] = values
+            values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
+            if one.name == self.without and one.nominal is not None:
+                values = np.tile(one.nominal, (len(of), 1))
+            for (place, k), column in zip(one.numbers, values.T, strict=True):
+                found.setdefault(place.name, np.tile(place.default, (len(of), 1)))[:, k] = column
         return found
 
     def _philox(self, kind: int, of: int, name: str, attempt: int) -> Any:
@@ -184,3 +224,18 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
     ends = np.cumsum(weights) / weights.sum()
     rows = values.ndim == 2  # which one uniform number chooses
     return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
+
+
+def _blocks(spread: Mapping[str, Any]) -> list[Any]:
+    blocks = spread.get(_COVARIANCE, [])
+    return [blocks] if isinstance(blocks, Mapping) else list(blocks)
+
+
+def drawn_names(spread: Any) -> list[str]:
+    """All names of a spread, with its covariances'; ValueError for no dict of distributions."""
+    if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
+        raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
+    joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))
+             for one in _blocks(spread)]  # fmt: skip
+    own = [name for name in spread if name != _COVARIANCE]
+    return [*own, *(name for one in joint for name in one.get("names") or ())]

@@ -30,19 +30,36 @@ def campaign(
     ],
     policy: options.Policies = None,
     runs: Annotated[int, Option(help="Runs of each policy.", min=1)] = 1000,
-    spread: Annotated[Path | None, Option(help="YAML: distributions.", metavar="FILE")] = None,
+    spread: Annotated[
+        Path | None, Option(help="YAML: distributions by name.", metavar="FILE")
+    ] = None,
     require: Annotated[Path | None, Option(help="YAML: limits by figure.", metavar="FILE")] = None,
     out: Annotated[
-        Path | None, Option(help="Folder of it.", metavar="DIR", callback=options.folder_to_make)
+        Path | None,
+        Option(help="Folder of the campaign.", metavar="DIR", callback=options.folder_to_make),
     ] = None,
     env_arg: options.EnvArgs = None,
     seed: Annotated[int, Option(help="Of all draws.", min=0)] = 0,
-    window: Annotated[float | None, Option(help="Last seconds, for errors.", min=0.0)] = None,
-    estimator: Annotated[bool, Option("--estimator", help="An estimator before policies.")] = False,
-    redraw: Annotated[bool, Option("--redraw", help="Draw anew what cannot be.")] = False,
+    window: Annotated[
+        float | None, Option(help="Last seconds of a run, of which errors are told.", min=0.0)
+    ] = None,
+    estimator: Annotated[
+        bool, Option("--estimator", help="Put an estimator in front of every policy.")
+    ] = False,
+    redraw: Annotated[
+        bool, Option("--redraw", help="Draw anew what cannot be, in place of refusing it.")
+    ] = False,
+    budget: Annotated[
+        bool, Option("--budget", help="Fly again without each source: what it contributes.")
+    ] = False,
     jobs: Annotated[int | None, Option(help="Processes.", min=1)] = None,
-    replay: Annotated[int | None, Option(help="Fly this run again: CSV and plot.", min=0)] = None,
-    video: options.Video = None,
+    replay: Annotated[
+        int | None, Option(help="Fly this run of the folder again: CSV and plot.", min=0)
+    ] = None,
+    video: Annotated[
+        Path | None,
+        Option(help="Film of the replay: OUT.mp4 or OUT.gif.", callback=options.file_to_write),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Fly a task many times with numbers drawn anew, and judge requirements on all runs.
@@ -53,13 +70,15 @@ def campaign(
     there = (Path(target) / "campaign.json").is_file()
     if replay is not None or video is not None:
         if not there or replay is None:
-            raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
+            raise ValueError(
+                f"--replay must name a run of the folder of a campaign, got {replay} of {target!r}"
+            )
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
     if there:
         of_flight = {"--spread": spread, "--out": out, "--env-arg": env_arg, "--window": window,
-                     "--estimator": estimator, "--redraw": redraw}  # fmt: skip
+                     "--estimator": estimator, "--redraw": redraw, "--budget": budget}  # fmt: skip
         if unused := [name for name, value in of_flight.items() if value]:
             raise ValueError(f"{unused[0]} plays no part with the folder of a campaign, {target!r}")
     else:
@@ -79,7 +98,8 @@ def campaign(
         found = campaigns.campaign(
             target, policy, runs, out or Path(), spread=_read("--spread", spread), require=wanted,
             env_kwargs=dict(env_arg or ()), seed=seed, window=window, estimator=estimator,
-            impossible="redraw" if redraw else "refuse", jobs=jobs, progress=True,
+            impossible="redraw" if redraw else "refuse", jobs=jobs, with_budget=budget,
+            progress=True,
         )  # fmt: skip
     pictures.write(found, found.campaign.folder / "pictures")
     print_json(found.as_dict()) if as_json else found.print()

@@ -146,8 +146,8 @@ def measure_order(
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where errors
-    are taken, after 10, 20, 40, 80, 160 and 320 steps; longer where they are round-off. The
+    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where the
+    errors of 10, 20, 40, 80, 160 and 320 steps are taken; longer if they are round-off. The
     reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError for bad
     arguments.
     """

@@ -37,9 +37,9 @@ SPREAD = {
     "misalignment.x": {"values": [0.0, 0.1745], "weights": [3, 1]},
     "actuator.ReactionWheels.torque": {"factor": {"triangular": [0.9, 1.0, 1.1]}},
     "attitude_angle": {"normal": [0.3, 0.05]},
-    "angular_velocity.x": {"normal": [0.0, 1e-3]},
-    "angular_velocity.z": {"normal": [0.0, 1e-3]},
-}
+    "covariance": {"names": ["angular_velocity.x", "angular_velocity.z"],
+                   "matrix": [[1e-6, 5e-7], [5e-7, 1e-6]]},
+}  # fmt: skip
 GIVEN = {"spread": SPREAD, "env_kwargs": SHORT, "group": 8, "seed": 3}
 
 
@@ -229,6 +229,9 @@ def test_draws_depend_on_seed_and_run_alone():
     assert both.seeds(range(5))[3] == both.seeds([3])[0]
     other = Spread(given, nominal, 8).of_runs(range(100))
     assert not np.isin(other["friction"], many["friction"]).any()
+    without = Spread(given, nominal, 7, without="misalignment").of_runs(range(100))
+    assert (without["misalignment"] == 0.0).all()
+    np.testing.assert_array_equal(without["friction"], many["friction"])
 
 
 @pytest.mark.parametrize(
@@ -243,6 +246,15 @@ def test_draws_depend_on_seed_and_run_alone():
 def test_a_distribution_draws_as_it_is_named(given, same):
     u = np.random.default_rng(0).random((2000, 1))
     assert stats.kstest(distribution("x", given, 1)(u)[:, 0], same.cdf).pvalue > 0.01
+
+
+def test_normals_vary_together_as_their_covariance_says():
+    nominal = Nominal(SLEW, SHORT, ["misalignment"])
+    matrix = 1e-4 * np.array([[4.0, 1.0, 0.0], [1.0, 1.0, -0.5], [0.0, -0.5, 2.0]])
+    block = {"names": ["misalignment"], "matrix": matrix.tolist(), "mean": [0.1, 0.0, 0.0]}
+    drawn = Spread({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
+    assert np.cov(drawn.T) == pytest.approx(matrix, abs=2e-5)
+    assert drawn.mean(axis=0) == pytest.approx([0.1, 0.0, 0.0], abs=2e-3)
 
 
 def test_rows_of_a_table_stay_together():
@@ -279,8 +291,12 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),
     ({"friction": {}}, "must have one of"),
     ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of what is 0"),
-    ({"misalignment": {"normal": [0, 1]}, "misalignment.x": {"normal": [0, 1]}},
-     r"draw each number once, got \['misalignment.x'\]"),
+    ({"friction": {"uniform": [1, 2]}, "covariance": {"names": ["friction", "misalignment.x"],
+      "matrix": [[1, 0], [0, 1]]}}, r"draw each number once, got \['friction'\]"),
+    ({"covariance": {"names": ["friction", "misalignment.x"], "matrix": [[1, 2], [2, 1]]}},
+     "symmetric and positive definite"),
+    ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
+     "of runs or of groups alone"),
     ([], "spread must be a dict"),
     ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
     ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),
@@ -302,6 +318,19 @@ def test_a_spread_that_is_none_is_refused(spread, tmp_path):
 )
 def test_a_campaign_that_is_none_is_refused(given, tmp_path):
     flown(tmp_path, **({"spread": {}} | given))
+
+
+def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
+    spread = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.05]}}
+    found = campaign(SLEW, "pd", 8, tmp_path, **(GIVEN | {"spread": spread}), with_budget=True)
+    assert {one.source for one in found.budget} == {*spread}
+    without = Campaign.open(tmp_path / "budget" / "00")
+    assert (without.columns["pd"]["friction"] == 1.0).all()
+    ours, theirs = (one.columns["pd"]["misalignment.x"] for one in (found.campaign, without))
+    np.testing.assert_array_equal(ours, theirs)
+    (one,) = (o for o in found.budget if (o.figure, o.source) == ("ape_deg", "friction"))
+    assert one.without == without.sample("pd", "ape_deg").quantile(0.95).value
+    found.print()
 
 
 def test_a_policy_of_ones_own_flies_and_is_replayed(tmp_path):
@@ -344,4 +373,4 @@ def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_
     assert float(last["ape_deg"]) == row["ape_deg"]
     assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
     run(out, "--replay", 64, status=2)
-    run(out, "--redraw", status=2)
+    run(out, "--budget", status=2)
