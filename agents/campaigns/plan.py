@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal, varied
-from rbgym.agents.campaigns.spread import Draws, Spread, drawn_names
+from rbgym.agents.campaigns.spread import Draws, Dispersions, drawn_names
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
@@ -231,7 +231,7 @@ class Pilot:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
-        self.spread = Spread(plan.spread, self.nominal, plan.seed, plan.without)
+        self.spread = Dispersions(plan.spread, self.nominal, plan.seed, plan.without)
         targets = [one for one in plan.policies.values() if isinstance(one, str)]
         found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])
         self.contenders = {

@@ -33,7 +33,7 @@ _DECIDING = 1e9  # runs beyond which nobody decides
 _OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
 
 
-class Verdict(NamedTuple):
+class Finding(NamedTuple):
     """value: what the runs have, with its interval. margin: to the limit, negative beyond it.
     shown: confidence at which they show the requirement to be met. decides: about how many runs
     would decide what is undecided, None for what is not, or beyond a billion."""
@@ -104,7 +104,7 @@ class Requirement:
     def missed(self, values: Array) -> NDArray[np.bool_]:
         return np.asarray(values > self.limit if self.at_most else values < self.limit)
 
-    def judge(self, sample: Sample) -> Verdict:
+    def judge(self, sample: Sample) -> Finding:
         """What the runs say of it: it is met where the lower bound of the share within the limit is
         no less than the one asked for, and not met where the upper bound is."""
         hits = (~self.missed(sample.values)).astype(np.float64)
@@ -124,7 +124,7 @@ class Requirement:
             value, *ends = (sign * one for one in signed.quantile(self.share, self.confidence))
         shown = shown_at(self.share, within * n, n)
         margin = sign * (limit - value)
-        return Verdict(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
+        return Finding(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
 
     def _decides(self, within: float) -> int | None:
         """The fewest independent runs, to one in a hundred, that decide if this share is within."""
@@ -175,7 +175,7 @@ class Report:
     campaign: Campaign
     figures: Mapping[str, Mapping[str, Mapping[float, Interval]]]
     differences: Mapping[str, Mapping[str, Interval]]
-    verdicts: Mapping[str, Mapping[Requirement, Verdict]]
+    verdicts: Mapping[str, Mapping[Requirement, Finding]]
     effects: Mapping[str, list[Effect]]
     budget: list[Contribution]
 
@@ -259,7 +259,7 @@ def _rate(campaign: Campaign, contender: str) -> Interval:
     return Interval(rate, *share_bounds(rate * n, n, 0.975))
 
 
-def _row(name: str, one: Requirement, said: Verdict) -> tuple[str, ...]:
+def _row(name: str, one: Requirement, said: Finding) -> tuple[str, ...]:
     return (name, str(one), f"{said.value:.4g}", f"{said.low:.4g} to {said.high:.4g}",
             f"{said.margin:+.3g}", f"{100 * said.shown:.2f} %", said.verdict,
             "-" if said.decides is None else f"{said.decides}")  # fmt: skip

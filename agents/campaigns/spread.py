@@ -37,7 +37,7 @@ class Source(NamedTuple):
         return self.numbers[0][0].level == GROUP
 
 
-class Spread:
+class Dispersions:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
     draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
 

@@ -104,7 +104,7 @@ def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]
 
 
 @dataclass(frozen=True)
-class Episodes:
+class PlayedEpisodes:
     """One episode from each of n start states, in the order of their seeds.
 
     category, returns, lengths [steps], success (n,); costs (n,) of constraints, or nan. least_time
@@ -140,18 +140,18 @@ class Episodes:
         """Instants of the histories [s]."""
         return np.asarray(self.dt * np.arange(len(self.attitude_error)), dtype=np.float64)
 
-    def chosen(self, lanes: NDArray[Any]) -> "Episodes":
+    def chosen(self, lanes: NDArray[Any]) -> "PlayedEpisodes":
         """Some of the episodes: a mask (n,), or their places in order."""
         found = {name: getattr(self, name)[lanes] for name in _LANES}
         found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES}
-        return Episodes(**(vars(self) | found))
+        return PlayedEpisodes(**(vars(self) | found))
 
 
-_NAMES = [one.name for one in fields(Episodes)]
+_NAMES = [one.name for one in fields(PlayedEpisodes)]
 _LANES, _HISTORIES = _NAMES[:7], _NAMES[7:14]  # of each episode; of each instant and episode
 
 
-def joined(parts: list[Episodes]) -> Episodes:
+def joined(parts: list[PlayedEpisodes]) -> PlayedEpisodes:
     """All of them, in the order of their seeds, whatever their categories."""
     instants = max(len(part.attitude_error) for part in parts)
     found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
@@ -162,7 +162,7 @@ def joined(parts: list[Episodes]) -> Episodes:
             missing = np.full((instants - len(history), *history.shape[1:]), np.nan)
             histories.append(np.concatenate([history, missing]))
         found[name] = np.concatenate(histories, axis=1)
-    return Episodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
+    return PlayedEpisodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
 
 
 def play(
@@ -173,7 +173,7 @@ def play(
     split: str = "test",
     seed: int = 0,
     **env_kwargs: Any,
-) -> Episodes:
+) -> PlayedEpisodes:
     """Run one episode from each of the first `episodes` states of the task's test set. policy,
     split, seed, env_kwargs: see `evaluate`; observations for a model are normalised as they were
     last. ValueError for bad arguments, and for `initial`, which the set has."""
@@ -190,7 +190,7 @@ def play_from(
     env_id: str,
     env_kwargs: Mapping[str, Any],
     estimating: bool = False,
-) -> Episodes:
+) -> PlayedEpisodes:
     """One episode from each of these start states; estimating: behind an estimator."""
     parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all is looked at
@@ -243,7 +243,7 @@ class Player:
             histories[name].append(np.where(mask, rows, np.nan))
 
 
-def _first_episodes(player: Player, start: Starts) -> Episodes:
+def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
     """The first episode of each lane of a vector env in DISABLED mode."""
     env, n = player.env.unwrapped, len(start.seeds)
     success, lengths = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
@@ -279,7 +279,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
         record(actions, info["applied_torque"])
         success |= running & player.start & info["is_success"]
     found: Any = {name: np.stack(values) for name, values in histories.items()}
-    return Episodes(
+    return PlayedEpisodes(
         seeds=np.array(start.seeds),
         category=np.array([start.category] * n),
         returns=returns,
@@ -304,7 +304,7 @@ def shows_target(env: Any) -> bool:
 
 
 def _least_time(env: Any, q: Array, rate_error: Array) -> Array:
-    """`Episodes.least_time`. q: the first attitude relative to the target, (n, 4)."""
+    """`PlayedEpisodes.least_time`. q: the first attitude relative to the target, (n, 4)."""
     limit = np.asarray(env.torque_limit)
     if not (limit > 0).all():
         return np.full(len(rate_error), np.nan)

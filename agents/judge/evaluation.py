@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers import Policy
-from rbgym.agents.judge.episodes import Episodes, play
+from rbgym.agents.judge.episodes import PlayedEpisodes, play
 from rbgym.quaternion import Array
 
 
@@ -41,7 +41,7 @@ class Evaluation:
     wheel_turns: float | None
     unwound: int | None
     eigenaxis_share: float | None
-    played: Episodes = field(repr=False)
+    played: PlayedEpisodes = field(repr=False)
 
     @property
     def rank(self) -> tuple[float, float, float]:
@@ -73,7 +73,7 @@ def evaluate(
     return summary(play(policy, env_id, episodes, split=split, seed=seed, **env_kwargs))
 
 
-def summary(played: Episodes) -> Evaluation:
+def summary(played: PlayedEpisodes) -> Evaluation:
     success = played.success
     n, successes = len(success), int(success.sum())
     times, long_way = settling(played), unwound(played)
@@ -108,7 +108,7 @@ def _median(values: Array) -> float | None:
     return float(np.median(left)) if len(left) else None
 
 
-def settling(played: Episodes) -> Array:
+def settling(played: PlayedEpisodes) -> Array:
     """Time [s] at which each episode settled for good, inf where it did not; (n,)."""
     done = (played.reached == 1.0) | np.isnan(played.reached)
     return np.maximum(settling_times(done, played.dt) - played.hold, 0.0)
@@ -121,12 +121,12 @@ def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:
     return np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
 
 
-def final_error(played: Episodes) -> Array:
+def final_error(played: PlayedEpisodes) -> Array:
     """Attitude error [rad] at the end of each episode, (n,)."""
     return played.attitude_error[played.lengths, np.arange(len(played.lengths))]
 
 
-def overshoot(played: Episodes) -> Array:
+def overshoot(played: PlayedEpisodes) -> Array:
     """Largest attitude error [rad] once it was within the settled angle; 0 inside, or nan; (n,)."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
@@ -134,25 +134,25 @@ def overshoot(played: Episodes) -> Array:
     return np.where(reached[-1], np.where(after > most, after, 0.0), np.nan)
 
 
-def effort(played: Episodes) -> Array:
+def effort(played: PlayedEpisodes) -> Array:
     """Integral of the size of the torque [N m s], (n,)."""
     return np.asarray(np.nansum(np.linalg.norm(played.torque, axis=-1), axis=0) * played.dt)
 
 
-def torque_variation(played: Episodes) -> Array:
+def torque_variation(played: PlayedEpisodes) -> Array:
     """Sum of the sizes of the torque's changes from period to period [N m], (n,)."""
     changes = np.linalg.norm(np.diff(played.torque[1:], axis=0), axis=-1)
     return np.asarray(np.nansum(changes, axis=0))
 
 
-def wheel_turns(played: Episodes) -> Array:
+def wheel_turns(played: PlayedEpisodes) -> Array:
     """Revolutions of a wheel against the body, the mean of all wheels; nan without any, (n,)."""
     speed = np.abs(played.wheel_speed[1:])
     turned = np.nansum(speed, axis=0) * played.dt / (2.0 * math.pi)
     return np.asarray(turned.mean(axis=-1) if turned.shape[-1] else np.full(len(turned), np.nan))
 
 
-def unwound(played: Episodes) -> NDArray[np.bool_] | None:
+def unwound(played: PlayedEpisodes) -> NDArray[np.bool_] | None:
     """Whether a success came by the long way round, (n,): followed without jumps from the
     quaternion of positive scalar part, it ended at -1 instead of 1. None without a target."""
     q = played.relative

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import trim_mean
 
-from rbgym.agents.judge.episodes import Episodes
+from rbgym.agents.judge.episodes import PlayedEpisodes
 from rbgym.agents.judge.evaluation import effort, settling
 from rbgym.quaternion import Array
 
@@ -31,7 +31,7 @@ def iqm(values: Array) -> float:
     return float(trim_mean(values, 0.25, axis=None))
 
 
-def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
+def merits(runs: Sequence[PlayedEpisodes]) -> dict[str, Array]:
     """Figures of each run and start, (runs, starts), from the same starts; settling time [s] is
     that of the whole episode where it did not settle. Without constraints there is no cost."""
     costs = np.stack([one.costs for one in runs])
@@ -57,7 +57,7 @@ def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> In
     return Interval(float(statistic(*samples)), float(low), float(high))
 
 
-def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[str, Interval]:
+def differences(runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]) -> dict[str, Interval]:
     """How much more of each of `merits` some runs have than others: interquartile means of the
     return, else means; and "improvement", the probability of a larger return, less a half."""
     ours, theirs = merits(runs), merits(others)

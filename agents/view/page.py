@@ -12,7 +12,7 @@ import viser
 
 from rbgym.agents.view import Speed
 from rbgym.agents.view.controls import Controls, Playback
-from rbgym.agents.view.scene import FAILED, RUNS, Scene
+from rbgym.agents.view.scene import FAILED, RUNS, BrowserScene
 from rbgym.agents.view.simulation import Scenario, Simulation, actors
 from rbgym.engine.batch import IntegrationError
 
@@ -31,7 +31,7 @@ class Page:
     def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self._server = server
         self.simulation = scenario.simulation()
-        self._scene = Scene(server)
+        self._scene = BrowserScene(server)
         self._scene.start(self.simulation)
         self._scenario: Scenario | None = None  # that was prepared
         self._pressed = queue.SimpleQueue[str]()

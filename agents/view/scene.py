@@ -22,7 +22,7 @@ _ARROW = 1.35  # length of the longest arrows
 _LEAST_ARROW = 0.08  # of one that is shown
 
 
-class Scene:
+class BrowserScene:
     """What is drawn of a simulation, its light and how it is looked at."""
 
     def __init__(self, server: viser.ViserServer) -> None:

@@ -30,7 +30,7 @@ from rbgym.agents import controllers, load
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.card import Condition, conditions_of
-from rbgym.agents.judge.episodes import Episodes, play_from
+from rbgym.agents.judge.episodes import PlayedEpisodes, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences
 from rbgym.agents.policies import trained
@@ -54,7 +54,7 @@ def condition_of(env_id: str, name: str) -> Condition:
     return Condition({}, {}) if name == TRUE else conditions_of(env_id, {})[name]
 
 
-def flown(policy: Any, env_id: str, where: Condition, starts: Any = None) -> Episodes:
+def flown(policy: Any, env_id: str, where: Condition, starts: Any = None) -> PlayedEpisodes:
     """Episodes of a policy or a law from starts of a condition, the fresh ones by default."""
     chosen = starts_of(env_id, FRESH, "fresh", seed=1) if starts is None else starts
     return play_from(chosen, policy, env_id, where.env_kwargs, where.estimating)
@@ -72,7 +72,7 @@ def best_law(env_id: str, where: Condition) -> tuple[str, Episodes]:
     return best, played[best]
 
 
-def rank(played: Episodes) -> tuple[float, float]:
+def rank(played: PlayedEpisodes) -> tuple[float, float]:
     """Success, then return."""
     return float(played.success.mean()), float(played.returns.mean())
 
@@ -132,7 +132,7 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
 
 
 def beside_law(
-    chosen: Episodes, every: list[Episodes], law: str, of_law: Episodes
+    chosen: PlayedEpisodes, every: list[PlayedEpisodes], law: str, of_law: PlayedEpisodes
 ) -> dict[str, Any]:
     """Figures of a policy and of the law; and how much more all seeds have than the law."""
     merits, others = summary(chosen).as_dict(), summary(of_law).as_dict()

@@ -20,7 +20,7 @@ from rbgym.testing.step_subject import (
 )
 from rbgym.validation import fidelity
 from rbgym.validation.external import EXTERNAL
-from rbgym.validation.fidelity import CHECKS, Drift, Limits, Order, Verdict
+from rbgym.validation.fidelity import CHECKS, Drift, FidelityLimits, Order, Verdict
 
 __all__ = [
     "CHECKS",
@@ -28,7 +28,7 @@ __all__ = [
     "Drift",
     "EnvSubject",
     "Fidelity",
-    "Limits",
+    "FidelityLimits",
     "Order",
     "StepSubject",
     "Verdict",
@@ -62,11 +62,11 @@ class Fidelity:
     equivariance: float | None
     time_reversal: float | None
     hints: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits, repr=False)
+    limits: FidelityLimits = field(default_factory=FidelityLimits, repr=False)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One for each check, in the order of `Limits`."""
+        """One for each check, in the order of `FidelityLimits`."""
         return tuple(fidelity.judge(check, getattr(self, check), self.limits) for check in CHECKS)
 
     @property
@@ -127,7 +127,7 @@ def assert_torque_free_invariants(
     episode. The report says which broke, by how much, where, and how it grows. ValueError for bad
     arguments.
     """
-    limits = Limits(energy=energy, momentum=momentum, norm=norm)
+    limits = FidelityLimits(energy=energy, momentum=momentum, norm=norm)
     on_trial = as_subject(subject, **options, limits=limits)
     drifts = fidelity.worst_drifts(on_trial.motions())
     verdicts = [fidelity.judge(check, drifts[check], limits) for check in fidelity.INVARIANTS]

@@ -16,7 +16,7 @@ from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.validation.fidelity import Limits, Motion, State, Subject, difference, free_motion
+from rbgym.validation.fidelity import FidelityLimits, Motion, State, Subject, difference, free_motion
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
@@ -51,7 +51,7 @@ class EnvSubject(Subject):
     seed: int = 0
     options: dict[str, Any] | None = None
     action: Any = None
-    limits: Limits = field(default_factory=Limits, repr=False)
+    limits: FidelityLimits = field(default_factory=FidelityLimits, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.env, ENVIRONMENTS) and not callable(self.env):

@@ -15,7 +15,7 @@ from rbgym.quaternion import Array, conjugate, multiply, normalized
 from rbgym.trajectory import simulate
 from rbgym.validation import fidelity
 from rbgym.validation.external import EXTERNAL
-from rbgym.validation.fidelity import Limits, Motion, Order, State
+from rbgym.validation.fidelity import FidelityLimits, Motion, Order, State
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 
@@ -48,7 +48,7 @@ class StepSubject(fidelity.Subject):
     steps: int = 1000
     quaternion: ArrayLike = ATTITUDE
     angular_velocity: ArrayLike = RATES
-    limits: Limits = field(default_factory=Limits, repr=False)
+    limits: FidelityLimits = field(default_factory=FidelityLimits, repr=False)
     body: RigidBody = field(init=False)
 
     def __post_init__(self) -> None:

@@ -243,7 +243,7 @@ def _skew(v: Array) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-class Scheme(fidelity.Subject):
+class SchemeSubject(fidelity.Subject):
     """An integrator in a case, under its torque and without projection."""
 
     def __init__(self, record: Integrator, case: Case) -> None:
@@ -287,7 +287,7 @@ class Scheme(fidelity.Subject):
 
 def symmetry(record: Integrator, case: Case) -> list[Claim]:
     """Claims on time reversal, under a held torque, and on a turned world."""
-    of, subject = (record.name, case.kind), Scheme(record, case)
+    of, subject = (record.name, case.kind), SchemeSubject(record, case)
     back, turned = fidelity.time_reversal(subject, TURNS), fidelity.equivariance(subject, TURNS)
     claim, said, bound = (
         (below, "returns", RETURNS) if record.symmetric else (above, "misses", MISSES)

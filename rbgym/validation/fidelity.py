@@ -283,7 +283,7 @@ def time_reversal(subject: Subject, steps: int = STEPS) -> float:
 
 
 @dataclass(frozen=True)
-class Limits:
+class FidelityLimits:
     """The largest errors allowed, and the least order; None: that check is not made.
 
     energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence. equivariance,
@@ -304,7 +304,7 @@ class Limits:
                 positive(f"limits.{name}", value)
 
 
-CHECKS = tuple(field.name for field in fields(Limits))
+CHECKS = tuple(field.name for field in fields(FidelityLimits))
 
 
 class Verdict(NamedTuple):
@@ -325,7 +325,7 @@ class Verdict(NamedTuple):
         return f"{name:14}{number:>9}  {allowed:10}{word:8}{self.seen}".rstrip()
 
 
-def judge(check: str, found: Drift | Order | float | None, limits: Limits) -> Verdict:
+def judge(check: str, found: Drift | Order | float | None, limits: FidelityLimits) -> Verdict:
     """The verdict on what was measured; None: nothing was."""
     limit: float | None = getattr(limits, check)
     match found:

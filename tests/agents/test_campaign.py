@@ -22,7 +22,7 @@ from rbgym.agents import campaign
 from rbgym.agents.campaigns import Campaign, Replay
 from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
-from rbgym.agents.campaigns.spread import Spread, distribution
+from rbgym.agents.campaigns.spread import Dispersions, distribution
 from rbgym.quaternion import from_rotation_vector, to_matrix
 from rbgym.registration import ENVIRONMENTS
 from refusals import refused
@@ -221,15 +221,15 @@ def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
 def test_draws_depend_on_seed_and_run_alone():
     nominal = Nominal(SLEW, SHORT, ["friction", "misalignment"])
     given = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.01]}}
-    both, alone = Spread(given, nominal, 7), Spread({"friction": given["friction"]}, nominal, 7)
+    both, alone = Dispersions(given, nominal, 7), Dispersions({"friction": given["friction"]}, nominal, 7)
     many, few = both.of_runs(range(100)), both.of_runs([40, 3])
     for name, values in few.items():
         np.testing.assert_array_equal(values, many[name][[40, 3]])
     np.testing.assert_array_equal(alone.of_runs(range(100))["friction"], many["friction"])
     assert both.seeds(range(5))[3] == both.seeds([3])[0]
-    other = Spread(given, nominal, 8).of_runs(range(100))
+    other = Dispersions(given, nominal, 8).of_runs(range(100))
     assert not np.isin(other["friction"], many["friction"]).any()
-    without = Spread(given, nominal, 7, without="misalignment").of_runs(range(100))
+    without = Dispersions(given, nominal, 7, without="misalignment").of_runs(range(100))
     assert (without["misalignment"] == 0.0).all()
     np.testing.assert_array_equal(without["friction"], many["friction"])
 
@@ -252,7 +252,7 @@ def test_normals_vary_together_as_their_covariance_says():
     nominal = Nominal(SLEW, SHORT, ["misalignment"])
     matrix = 1e-4 * np.array([[4.0, 1.0, 0.0], [1.0, 1.0, -0.5], [0.0, -0.5, 2.0]])
     block = {"names": ["misalignment"], "matrix": matrix.tolist(), "mean": [0.1, 0.0, 0.0]}
-    drawn = Spread({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
+    drawn = Dispersions({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
     assert np.cov(drawn.T) == pytest.approx(matrix, abs=2e-5)
     assert drawn.mean(axis=0) == pytest.approx([0.1, 0.0, 0.0], abs=2e-3)
 
@@ -261,7 +261,7 @@ def test_rows_of_a_table_stay_together():
     nominal = Nominal(SLEW, SHORT, ["inertia"])
     rows = [[0.2, 0.15, 0.1], [0.18, 0.16, 0.05], [0.1, 0.1, 0.1]]
     given = {"inertia": {"values": rows, "weights": [1, 0, 3]}}
-    drawn = Spread(given, nominal, 2).of_runs(range(400))["inertia"]
+    drawn = Dispersions(given, nominal, 2).of_runs(range(400))["inertia"]
     share = [np.all(drawn == row, axis=1).mean() for row in rows]
     assert share == pytest.approx([0.25, 0.0, 0.75], abs=0.07)
     assert sum(share) == 1.0
@@ -269,7 +269,7 @@ def test_rows_of_a_table_stay_together():
 
 def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     nominal = Nominal(SLEW, SHORT, ["inertia"])
-    spread = Spread({"inertia": {"factor": {"uniform": [0.8, 1.2]}}}, nominal, 0)
+    spread = Dispersions({"inertia": {"factor": {"uniform": [0.8, 1.2]}}}, nominal, 0)
     as_drawn, again = (spread.of_runs(range(300), redraw=one)["inertia"] for one in (False, True))
     good = nominal.possible({"inertia": as_drawn}, 300)
     assert 30 < (~good).sum() < 150

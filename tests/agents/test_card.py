@@ -17,7 +17,7 @@ from rbgym import RigidBody
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, BEHIND, SENSORS, make_card
-from rbgym.agents.judge.episodes import Episodes, play
+from rbgym.agents.judge.episodes import PlayedEpisodes, play
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.envs.actuators import ReactionWheels
 
@@ -33,7 +33,7 @@ def episodes(angle, *, torque=None, wheel_speed=None, relative=None, success=Non
     angle = np.array(angle, dtype=float).T
     instants, n = angle.shape
     lengths = np.sum(~np.isnan(angle), axis=0) - 1
-    return Episodes(
+    return PlayedEpisodes(
         seeds=np.arange(n),
         category=np.array(["a"] * n),
         returns=np.zeros(n),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rbgym.testing import CHECKS, Limits
+from rbgym.testing import CHECKS, FidelityLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "docs" / "examples" / "judge_a_simulator.py"
@@ -46,5 +46,5 @@ def test_mujoco_is_accurate_and_conserves_nothing(example):
 
 def test_the_page_describes_every_check_with_its_limit():
     rows = re.findall(r"^\| `(\w+)` \| .* \| ([\de-]+) \|$", PAGE, re.MULTILINE)
-    assert {check: float(limit) for check, limit in rows} == vars(Limits())
+    assert {check: float(limit) for check, limit in rows} == vars(FidelityLimits())
     assert [check for check, _ in rows] == list(CHECKS)

@@ -7,7 +7,7 @@ import pytest
 
 import step_functions as steps
 from rbgym.quaternion import angle_between
-from rbgym.testing import Limits, integrator_step, measure, measure_order
+from rbgym.testing import FidelityLimits, integrator_step, measure, measure_order
 from rbgym.validation.fidelity import judge, order_of
 
 INERTIA = steps.INERTIA
@@ -61,7 +61,7 @@ def test_one_error_above_round_off_is_no_measurement_and_no_failure():
     found = order_of(1.0, [(10, 2.5e-11, 0.0), (20, 1e-12, 0.0), (40, 1e-13, 0.0)])
     assert 0 < found.attitude < 1  # the least that it can be
     assert found.slope is None
-    verdict = judge("order", found, Limits())
+    verdict = judge("order", found, FidelityLimits())
     assert verdict.passed is None
     assert "not measured" in str(verdict)
 

@@ -8,7 +8,7 @@ import pytest
 import step_functions as steps
 from rbgym.testing import (
     CHECKS,
-    Limits,
+    FidelityLimits,
     StepSubject,
     assert_torque_free_invariants,
     integrator_step,
@@ -126,7 +126,7 @@ def test_tolerances_are_the_callers_and_inclusive_of_correct_size():
 
 
 def test_a_limit_of_none_is_not_judged():
-    limits = Limits(energy=None, time_reversal=None)
+    limits = FidelityLimits(energy=None, time_reversal=None)
     fidelity = measure(steps.planar_rotations, inertia=INERTIA, limits=limits, steps=50)
     assert fidelity.broken == ()
     assert [v.check for v in fidelity.verdicts if v.passed is None] == ["energy", "time_reversal"]
