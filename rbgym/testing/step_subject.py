@@ -146,10 +146,9 @@ def measure_order(
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where errors
-    are taken, after 10, 20, 40, 80, 160 and 320 steps; longer where they are round-off. The
-    reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError for bad
-    arguments.
+    step, inertia, and for the start quaternion and angular_velocity: see `StepSubject`. horizon
+    [s]: of the errors after 10, 20, 40, 80, 160 and 320 steps; longer where they are round-off. The
+    reference is one step of `rbgym.simulate(integrator="exact")`. ValueError for bad arguments.
     """
     horizon = positive("horizon", horizon)
     return StepSubject(step, inertia, **start).order(horizon)  # type: ignore[arg-type]
