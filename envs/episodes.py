@@ -58,9 +58,8 @@ class Setup:
 
 
 class Entries:
-    """What `info` tells, "all" that there is or what was named, and of which rows of a body.
-    copied: the row of the reward, then these, which the kernel writes to `Outputs`, so that the
-    numbers of all lanes lie side by side."""
+    """What `info` tells, "all" that there is or what was named. copied: the row of the reward, then
+    these, which the kernel writes to `Outputs`, so that numbers of all lanes lie side by side."""
 
     def __init__(self, rows: TaskRows, setup: Setup) -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
@@ -188,8 +187,7 @@ class Episodes:
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`. how: drawn from the
-        seed, or placed as the state stands; + GIVEN, with the parameters that stand in their
-        rows."""
+        seed, or placed as the state stands; + GIVEN, with parameters in their rows."""
         batch, n = self.batch, len(lanes)
         self._put(at.BEGINNING, how, lanes)
         buffer, blocks = batch.buffer, batch.blocks
@@ -248,8 +246,7 @@ class Episodes:
         self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
     ) -> None:
         """A control period of the bodies in the blocks from `first` to before `last` of a buffer,
-        laid out as the batch's, under commands (bodies, channels). ValueError, nothing done, for
-        infinite ones."""
+        laid out as the batch's, under commands (bodies, channels). ValueError for infinite ones."""
         # The batch has room of its own, which is seldom written, so seldom there.
         aside = self._aside if buffer is self.batch.buffer else np.empty(len(buffer))
         args = self.rows, buffer, commands, self.stepping, judging, out, aside, first, last

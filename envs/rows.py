@@ -41,10 +41,7 @@ class Key(NamedTuple):
 
 
 class Part(Record):
-    """What all parts of a task have, see rbgym.envs.parts.
-
-    is_noisy: whether it uses the key of the episode's noise.
-    """
+    """What all parts of a task have. is_noisy: whether it uses the key of the noise."""
 
     is_noisy = constant(False)
 
@@ -104,8 +101,7 @@ class Places(NamedTuple):
 
 class TaskRows(Record):
     """Where a number of a task stands; every part reaches the others by it. Behind the rows of
-    every task come those that the parts declare; of row r, the lane at i has buffer[i + r *
-    LANES]."""
+    every task come those of the parts; of row r, the lane at i has buffer[i + r * LANES]."""
 
     physics: Any
     parts: Any

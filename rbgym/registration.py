@@ -32,10 +32,9 @@ ENVIRONMENTS = {
 
 
 def register(env_id: str, module: str, name: str, max_episode_steps: int) -> None:
-    """Register a task of your own, with its native vector version, for Gymnasium and `rbgym
-    list`. module: where the classes `<name>Env` and `<name>VectorEnv` stand; not imported yet.
-    Raises ValueError for an id that is taken and wrong arguments; Gymnasium's error for an id it
-    refuses."""
+    """Register a task of your own, with its native vector version, for Gymnasium and `rbgym list`.
+    module: where the classes `<name>Env` and `<name>VectorEnv` stand; not imported yet. ValueError
+    for a taken id and wrong arguments; Gymnasium's error for an id it refuses."""
     for argument, value in (("env_id", env_id), ("module", module), ("name", name)):
         if not isinstance(value, str) or not value:
             raise ValueError(f"{argument} must be a name, got {value!r}")

@@ -22,9 +22,7 @@ _choosing = Lock()  # guards the two above
 
 def set_num_threads(threads: int) -> None:
     """Use this many threads for large batches, from now on and for every batch of the process.
-
-    Raises ValueError unless 1 <= threads <= 1024.
-    """
+    Raises ValueError unless 1 <= threads <= 1024."""
     global _threads, _pool
     wanted = count("threads", threads)
     if wanted > _MOST:

@@ -254,9 +254,8 @@ def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
     """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name: the
-    median, and the band that holds 90 % of the episodes. settled: angle [rad] and rate [rad/s]
-    within which the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no
-    run."""
+    median, and the band of 90 % of the episodes. settled: angle [rad] and rate [rad/s] within which
+    the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no run."""
     style.named("runs", runs, Errors)
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)

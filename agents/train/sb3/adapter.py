@@ -149,10 +149,8 @@ def make_sb3_env(
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
-
-    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
-    all lanes; None for fresh entropy. render_mode, kwargs: arguments of the env.
-    """
+    env_id: of an env that has a native vector env, also "module:Env-v0". seed: of all lanes; None
+    for fresh entropy. render_mode, kwargs: arguments of the env."""
     if seed is not None:
         seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)
