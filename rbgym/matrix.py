@@ -1,9 +1,6 @@
-"""Scalar kernels on 3 x 3 matrices, given as tuples of rows.
-
-The derivatives of the schemes are sums of a few kinds of matrices. They are written out here by
-entries: the compiler may not drop a product with a zero, which could be a NaN. [v]x is the matrix
-of the cross product with v.
-"""
+"""Scalar kernels on 3 x 3 matrices, given as tuples of rows, written out by entries: the
+compiler may not drop a product with a zero, which could be a NaN. [v]x is the matrix of the
+cross product."""
 
 from rbgym.compiled.jit import inlined
 from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub

@@ -1,11 +1,10 @@
-"""Where a number lives: one flat buffer of blocks, (block, row, lane).
+"""Where a number lives: one flat buffer of blocks, (block, row, lane), of eight bodies, so that a
+row of a block is one wide register. With two buffers, the compiler cannot rule out that they
+overlap, and vectorises nothing. `i` is where a lane's first row lies. The engine works in principal
+axes.
 
-Eight bodies share a block, so that a row of a block is one wide register. One buffer for all: with
-two, the compiler cannot rule out that they overlap, and gives up vectorising. `i` is always where a
-lane's first row lies in the buffer. The engine works in principal axes throughout.
-
-The rows below are those of every body. Behind them come those that the scheme, the potential, the
-actuator and the task in use declare; their places are worked out while compiling (`Physics`).
+The rows below are those of every body; behind them come those that scheme, potential, actuator and
+task declare, at places that are worked out while compiling (`Physics`).
 """
 
 from typing import Any

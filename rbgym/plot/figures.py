@@ -1,10 +1,8 @@
-"""A motion over time, its invariants and how far they drift, its polhode; and how far controlled
-bodies are from their goal.
+"""A motion over time, its invariants and their drift, its polhode; and errors of control.
 
 A polhode is the path of the angular momentum on its sphere, seen from the body: a free body keeps
-both |L| and the energy, and in body axes L runs along the curve in which the sphere of its size
-meets the ellipsoid of the energy, sum L_i^2/J_i = 2T. With u = L/|L| these curves,
-sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
+|L| and the energy, so that L runs along the curve in which that sphere meets the ellipsoid sum
+L_i^2/J_i = 2T. With u = L/|L| these curves, sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
