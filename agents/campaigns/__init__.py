@@ -1,6 +1,5 @@
 """Monte Carlo campaigns: dispersed runs by the thousand, requirements, and what drives them.
-`campaign` flies one, or goes on with it; `Campaign` is its folder, `Report` what that says,
-`Replay` a run again."""
+`campaign` flies one, `Campaign` is its folder, `Report` what that says, `Replay` a run again."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -240,8 +240,7 @@ class Allocated(Controller):
     def act(
         self, rows: Array, state: Any, episode_start: Any, beside: Array | float = 0.0
     ) -> tuple[Array, Any]:
-        """Commands, one for each wheel, and the law's memory; beside: a torque (n, 3) [N m] that
-        acts too, and is taken off."""
+        """Commands, one for each wheel, and the memory; beside: torque (n, 3) [N m] to take off."""
         momenta = rows[:, self.first : self.least] * self.wheels.momentum
         omega = rows[:, self.rates : self.rates + 3] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)

@@ -1,5 +1,4 @@
-"""Laws for a target attitude: slews about the eigenaxis or past cones, hysteretic feedback,
-tracking."""
+"""Laws for a target attitude: eigenaxis slews, detours past cones, hysteretic laws, tracking."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -421,8 +421,7 @@ class BodyLaw(Law):
 
 
 def weight_torque(potential: Any, up: Array) -> Array:
-    """The torque (n, 3) [N m, body] on a heavy top or above a soft wall, 0 elsewhere; up (n, 3):
-    the vertical, body axes."""
+    """Torque (n, 3) [N m, body] of weight or soft wall, 0 of others; up (n, 3): vertical, body."""
     if not isinstance(potential, HeavyTop | SoftWall):
         return np.zeros_like(up)
     axis = np.asarray(potential.axis)

@@ -85,8 +85,7 @@ def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDA
 
 
 def _times_inverse(H: Array, free: Flags, right: Array) -> Array:
-    """H^-1 (n, m, k) times what is right of it (n, m, k), of the free rows and columns (n, m); zero
-    elsewhere."""
+    """H^-1 (n, m, m) right (n, m, k) of the free rows and columns (n, m); zero elsewhere."""
     both = free[:, :, None] & free[:, None, :]
     held = np.where(both, H, np.eye(H.shape[-1]))
     return np.asarray(np.linalg.solve(held, np.where(free[:, :, None], right, 0.0)))

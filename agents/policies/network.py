@@ -32,9 +32,8 @@ _CANONICAL = frozenset(
 @dataclass(frozen=True, eq=False)
 class Normalizer:
     """What observations pass first: clip((x - mean) / sqrt(variance + epsilon)), as in
-    VecNormalize. mean, variance: (inputs,). clip: the bound of the result. repeats: columns of the
-    observation that are inputs once more, behind all. ValueError for shapes that differ and bad
-    numbers."""
+    VecNormalize. mean, variance: (inputs,). clip: of the result. repeats: columns that are inputs
+    once more, behind all. ValueError for shapes that differ and bad numbers."""
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]

@@ -54,8 +54,7 @@ class Stage(Record):
         return c
 
     def mount(self, physics, buffer, i, given, v, w):
-        """Draw what differs in an episode and was not given, and set the delay; v, w: eight and
-        four uniform numbers."""
+        """Draw what was not given, and set the delay; v, w: eight and four uniform numbers."""
         physics.actuator.line.delay.set_delay(physics, buffer, i, 1.0)
 
     def gain(self, physics, buffer, i, n):
@@ -111,8 +110,7 @@ class Driven(Actuator):
 
     @required
     def exert(self, physics, buffer, i, c, h):
-        """Act with the mean commands c, eight numbers, in the step of h seconds that begins; write
-        what acts."""
+        """Act with the mean commands c, eight numbers, in a step of h seconds; write what acts."""
 
     def book(self, physics, buffer, i, h):
         """Book the step of h seconds that was taken."""

@@ -257,8 +257,7 @@ class Wheels(Driven):
         return factor * self.coulomb, lost, lost / x if x > 0.0 else 1.0
 
     def change(self, axis, c, momentum, omega, bend, friction, h):
-        """Torque on a wheel, motor and friction, in a step of h seconds; bend: of the free body's
-        rates, body axes [rad/s^2]."""
+        """Torque on a wheel in h seconds; bend: of the free body's rates, body axes [rad/s^2]."""
         inertia, most, (coulomb, lost, mean) = self.inertia, self.momentum, friction
         before, left = momentum / inertia - dot(axis, omega), dot(axis, bend)
         drive, rub = -self.motor * c, coulomb if before >= 0.0 else -coulomb

@@ -257,8 +257,7 @@ def _surrounded(given: Mapping[str, Any], beside: Disturbance) -> Surrounded:
 
 
 def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
-    """What the argument stands for: a torque, and a gravity gradient, True for that of the env's
-    orbit."""
+    """What the argument stands for; True is the gravity gradient of the env's own orbit."""
     if value is None:
         return Disturbance(), None
     kinds = ("constant", "white_noise", "gravity_gradient", "torque", *_SURROUNDINGS)

@@ -70,8 +70,7 @@ class Shape(Reward):
         return ("closeness",)
 
     def within(self, angle: float, rate: float, momentum: float) -> "Shape":
-        """The shape of a task whose success lies within angle [rad], rate [rad/s] and momentum of
-        the rotors [kg m^2/s]."""
+        """The shape where success lies within angle [rad], rate [rad/s], momentum [kg m^2/s]."""
         return self
 
 

@@ -60,8 +60,7 @@ class Sensor(Part):
         return More()
 
     def sense_field(self, rows, buffer, i):
-        """Put what a magnetometer measures in the place of the field that is shown; where
-        `sees_field`."""
+        """Put what a magnetometer measures in place of the field shown; where `sees_field`."""
 
     def with_orbit(self, orbit: "Orbit", coils: bool) -> "Sensor":
         """The same on an orbit; coils: whether there are any, which show the field."""

@@ -238,8 +238,7 @@ class Errors(NamedTuple):
 
 
 def quantiles(values: Array) -> Array:
-    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) over episodes that run; or
-    nan."""
+    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) that are not nan, or nan."""
     values = values[:, None] if values.ndim == 1 else values
     some = ~np.isnan(values).all(axis=1)
     found = np.full((3, len(values)), np.nan)

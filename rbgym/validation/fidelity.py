@@ -180,8 +180,7 @@ class Order:
 def order_of(
     horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
 ) -> Order:
-    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step, above
-    double."""
+    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)

@@ -1,6 +1,5 @@
-"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch: SB3
-resets a finished lane within the step that ends it, as Gymnasium's SAME_STEP mode does. n:
-lanes."""
+"""A native vector environment as a Stable-Baselines3 `VecEnv`: SB3 resets a finished lane within
+the step that ends it, as Gymnasium's SAME_STEP mode does. n: lanes."""
 
 import inspect
 import warnings
