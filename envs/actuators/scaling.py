@@ -89,7 +89,7 @@ class Scaling(Effector):
 
 
 class ScalingForce(Driven):
-    """force: S of a full command [N m]; the rest: of what is shown. Own row: the scale rate [1/s]."""
+    """force: S of a full command [N m]; the rest: of what is shown. Row: the scale rate [1/s]."""
 
     line: Any
     force: float
