@@ -1,8 +1,7 @@
 """Controllers, trained policies, and what makes and judges them. Each room builds on those
 before it: `controllers` and `policies` play, `judge` tells what they are worth, `campaigns`
 whether satellites that differ meet requirements, `train` makes policies, `export` takes them
-elsewhere, `view` and `commands` are for people. A room is imported when it is first used: some
-need extras."""
+elsewhere, `view` and `commands` are for people. A room is imported at its first use."""
 
 from importlib import import_module
 from typing import Any

@@ -174,10 +174,9 @@ class _Described:
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """All that the next steps depend on, to go on from by `set_state`, to the last bit, but for
-        what a callable given as a hook remembers. rows: (r,), of a vector env (n, r), float64, laid
-        out as in envs of the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded
-        before a reset."""
+        """All that the next steps depend on, to the last bit, for `set_state`; but for what a
+        callable hook remembers. rows: (r,), of a vector env (n, r), float64, laid out as in envs of
+        the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded before a reset."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
@@ -491,9 +490,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return self._presented(observations), rewards, terminated, truncated, info
 
     def render(self) -> tuple[Any, ...] | None:
-        """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with
-        "human" None, and a window shows them. Of more than 64 lanes, the first 64. Errors as of
-        `AttitudeEnv.render`."""
+        """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array", of 64 at
+        most; with "human" None, and a window shows them. Errors as of a single env."""
         return self._frames()
 
     @property

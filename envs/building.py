@@ -272,10 +272,9 @@ class Building:
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit,
-        under a torque (3,) [N m] and the potential's. A body with two equal moments keeps its rate
-        across the symmetry axis and its spin apart, unless rotors couple them. Any other can pour
-        its energy into its smallest axis: sqrt(J omega . omega) grows by at most |torque| dt /
-        sqrt(J_min)."""
+        under a torque (3,) [N m] and the potential's. A body with two equal moments keeps its spin
+        apart, unless rotors couple it. Any other can pour its energy into its smallest axis: sqrt(J
+        omega . omega) grows by at most |torque| dt / sqrt(J_min)."""
         body, dt, limit = self.body, self.dt, self.task.rate_limit
         if isinstance(self.potential, HeavyTop | SoftWall):
             torque = torque + abs(getattr(self.potential, "mgl", _PULL))

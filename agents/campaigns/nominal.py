@@ -22,9 +22,7 @@ from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, t
 
 # How a number is set: by a reset's `parameters` or `state`, or by arguments of the env.
 PARAMETER, START, GROUP = "parameter", "start", "group"
-PER_RUN = tuple(
-    one.name for one in (*parameters.OF_BODY, *parameters.OF_MOUNTING, *parameters.OF_SENSOR)
-)
+PER_RUN = tuple(one.name for one in parameters.ALL)
 _AT_ZERO = "misalignment", "axes", "rate_bias"
 # Parts of the resolved configuration of which an argument of the env sets numbers.
 _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",

@@ -81,12 +81,9 @@ class Flight:
 
     The attitude error e(t) is the rotation vector from target to body, body axes; of a task whose
     goal is an axis, the one angle. Over the window, the last seconds of a run, each at its worst
-    instant, by ECSS-E-ST-60-10C (2008), section 3.2:
-
-        APE  absolute performance error   |e(t)|
-        RPE  relative performance error   |e(t) - mean of e over the window|
-        AKE  absolute knowledge error     angle from the true attitude to the one that an estimator
-                                          holds or, without, the sensors show
+    instant, by ECSS-E-ST-60-10C (2008), section 3.2: APE, |e(t)|; RPE, |e(t) - mean of e over the
+    window|; AKE, the angle from the true attitude to what an estimator holds or, without, the
+    sensors show.
 
     histories: (instants, n, size) by name, nan after the end: relative (attitude from target, w x y
     z), angle and rate_error to the goal [rad, rad/s], reached, and of the state quaternion,

@@ -1,9 +1,7 @@
-"""Shares, quantiles, differences and sensitivities, with intervals for any distribution.
-
-Runs of a group that share draws are not independent. For them the number of runs is replaced by the
-effective one, from the variance between groups (Korn & Graubard 1998, Survey Methodology 24(2)),
-and the interval of a quantile is that of the share below it (Woodruff 1952, JASA 47).
-"""
+"""Shares, quantiles, differences and sensitivities, with intervals for any distribution. Of runs
+that share draws their number is replaced by the effective one, from the variance between groups
+(Korn & Graubard 1998, Survey Methodology 24(2)), and the interval of a quantile is that of the
+share below it (Woodruff 1952, JASA 47)."""
 
 import math
 from collections.abc import Mapping

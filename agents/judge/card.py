@@ -242,10 +242,9 @@ class Condition(NamedTuple):
 
 
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
-    """Those that make sense for a task, by name. given: arguments of the env in all of them; where
-    a condition's own are among them it is left out. "behind": `SENSORS` measure the state, an
-    estimator stands in front, commands act one control period late. "dispersed": bodies and
-    actuators are off by `DISPERSIONS`."""
+    """Those that make sense for a task, by name, but for those whose arguments are `given`.
+    "behind": `SENSORS` measure the state, an estimator stands in front, commands act one control
+    period late. "dispersed": bodies and actuators are off by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)

@@ -31,10 +31,9 @@ _CANONICAL = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)),
-    as Stable-Baselines3's VecNormalize. mean, variance: (inputs,). clip: the bound of the result.
-    repeats: columns of the observation that are inputs once more, behind all, on a scale of their
-    own. ValueError for shapes that differ and numbers out of range."""
+    """What observations pass first: clip((x - mean) / sqrt(variance + epsilon)), as in
+    VecNormalize. mean, variance: (inputs,). clip: of the result. repeats: columns that are inputs
+    once more, behind all. ValueError for shapes that differ and bad numbers."""
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -203,8 +202,7 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, joined in the order of their names. A network has no memory and no noise,
-        which the other arguments are for."""
+        dict of goals, joined in the order of their names; a network has no memory and no noise."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))

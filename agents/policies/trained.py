@@ -1,6 +1,5 @@
-"""Trained policies, and the two files that hold one, data that nothing executes:
-policy.safetensors has weights and statistics, policy.json how the network is built and was
-trained."""
+"""Trained policies, and the two files that hold one, which nothing executes: policy.safetensors
+has weights and statistics, policy.json how the network is built and was trained."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

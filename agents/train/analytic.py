@@ -7,7 +7,6 @@ Conf. Learning Representations (SHAC).
 
 import hashlib
 import io
-import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -332,11 +331,9 @@ def as_network(like: Network, modules: nn.Module) -> Network:
 def as_modules(network: Network) -> nn.Sequential:
     """The layers of a network with tanh between them, to be trained."""
     modules: list[nn.Module] = []
-    for (inputs, outputs), (weight, bias) in zip(
-        itertools.pairwise(network.sizes), network.layers, strict=True
-    ):
+    for weight, bias in network.layers:
         # Made without weights: those that it would draw are of PyTorch's global generator.
-        layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
+        layer = nn.utils.skip_init(nn.Linear, *weight.shape[::-1])  # type: ignore[no-untyped-call]
         with torch.no_grad():
             layer.weight.copy_(torch.tensor(weight))
             layer.bias.copy_(torch.tensor(bias))

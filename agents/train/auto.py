@@ -45,8 +45,7 @@ _WEAK = 0.5
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
     """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
     Another algorithm trains where the task's recipe names one, unless hyperparameters or changes
-    are given; and PPO where no law fits. Raises ValueError also for a teacher that does not fit the
-    task."""
+    are given; and PPO where no law fits. ValueError also for a teacher that does not fit."""
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
     own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
     if "algo" in (job.changes or {}):

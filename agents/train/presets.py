@@ -1,7 +1,6 @@
 """Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's
-own. A file has a block for each env, "default" for all others; `lin_1e-3` is a schedule that
-falls to zero; n_envs, n_timesteps, normalize and hindsight stand beside what the constructor
-takes."""
+own. A file has a block for each env, "default" for all others; `lin_1e-3` falls to zero;
+n_envs, n_timesteps, normalize and hindsight stand beside what the constructor takes."""
 
 import re
 from collections.abc import Collection, Mapping

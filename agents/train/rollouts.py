@@ -1,7 +1,6 @@
 """First episodes of many lanes under networks, without a Python step of the environment: its
-kernels and that of the network are called in turn on a range of bodies that fits in the
-processor's cache. Episodes agree to the last bit with those of a vector env under
-`Network.predict`."""
+kernels and that of the network are called in turn on bodies that fit in the processor's cache.
+Episodes agree to the last bit with those of a vector env under `Network.predict`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

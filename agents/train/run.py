@@ -126,9 +126,8 @@ def said(worth: Mapping[str, float]) -> str:
 
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
-    net_arch: sizes of hidden layers. rates: factor of the angular velocity, in place of
-    `normalizer_for`. ValueError for bad ones, observations that are no box, and a policy that does
-    not fit."""
+    net_arch: of hidden layers. rates: factor of the angular velocity, without `normalizer_for`.
+    ValueError for bad ones, observations that are no box, and a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
@@ -170,9 +169,8 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
 
 def normalizer_for(env: Any) -> Normalizer:
     """The normaliser for an env of rbgym: each column over its bound, within +-1; and where the
-    task's tolerances are a small part of the bounds all once more at one or two finer scales,
-    clipped, as what wheels do at rest decides on the last hundredths of a degree; but not commands
-    under way, which would be signs, fed back."""
+    task's tolerances are a small part of that all once more at one or two finer scales, clipped;
+    but not commands under way, which would be signs, fed back."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])

@@ -46,7 +46,7 @@ OF_SENSOR = (
     Column("rate_bias", 3, unit="rad/s", frame=BODY, low=-math.inf, high=math.inf,
            words="of the gyros, as it is now"),
 )  # fmt: skip
-_ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
+ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
 
 
 class OfBody(More):
@@ -72,7 +72,7 @@ class OfBody(More):
             buffer[k + n * LANES] = buffer[first + self.places[n] * LANES] / self.scales[n]
 
     def columns(self) -> tuple[Column, ...]:
-        one, size = _ALL[self.which], len(self.places)
+        one, size = ALL[self.which], len(self.places)
         if one.name in _TURNS:
             return (one,)
         low, high = bounds([one])[:, 0]

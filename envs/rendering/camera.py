@@ -45,9 +45,8 @@ class Item(NamedTuple):
 class Camera:
     """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards. size:
     (width, height) [pixels]. field: angle between the nearer edges [rad]. axes: unit vectors to the
-    right, upwards and forwards, as rows. scale: pixels per unit of the tangent of the angle off the
-    middle. near: least depth [m] that is drawn. middle: pixel of `center`, a little high for the
-    words below."""
+    right, upwards and forwards. scale: pixels per unit of the tangent of the angle off the middle.
+    near: least depth [m] that is drawn. middle: pixel of `center`, above the words."""
 
     def __init__(
         self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD

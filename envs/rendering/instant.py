@@ -61,9 +61,8 @@ class Trail:
 
 
 class Instant:
-    """One lane as it is now; lengths in metres, world axes, unless said otherwise. state, info: of
-    the lane, as hooks get them. body: the solid as it is drawn; reach: its radius; span: how far
-    from the origin the end of its z axis is drawn."""
+    """One lane as it is now; lengths in metres, world axes. state, info: as hooks get them. body:
+    the solid as it is drawn; reach: its radius; span: how far out the end of its z axis is."""
 
     def __init__(
         self, env: Any, lane: int, state: Mapping[str, Array], info: Mapping[str, Any], trail: Trail

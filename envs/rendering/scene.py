@@ -24,8 +24,7 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 class Part:
     """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v. name:
     "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), where it is fixed to the
-    outside of the body, the outward normal of the face it sits on, by which the two are ordered; or
-    None."""
+    outside of the body, the outward normal of the face it sits on, which orders the two."""
 
     name: str
     mesh: Mesh
@@ -123,10 +122,9 @@ Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """All that is to be drawn. goal: what is to be reached, as a ghost of the body. parts: wheels,
-    pivot, station, wall. vectors: angular velocity, momentum, torque, force, field. curves: the
-    trace of the body's z axis or, of a flyer, its centre, the polhode, goals and bounds, the mast
-    of a wall."""
+    """All that is to be drawn. goal: a ghost of the body. parts: wheels, pivot, station, wall.
+    vectors: angular velocity, momentum, torque, force, field. curves: the trace of the body's z
+    axis or, of a flyer, its centre, the polhode, goals and bounds, the mast of a wall."""
 
     body: Part
     caption: Caption

@@ -111,9 +111,8 @@ def across_and_along(axis: ArrayLike) -> Array:
 
 @functools.lru_cache(maxsize=64, typed=True)  # potentials of two classes may be equal
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
-    """The homogeneous solid that has the body's mass and moments, in body axes: a cone on its tip
-    in a `HeavyTop`, a cylinder where just two moments are equal, else a box. Edges too thin to be
-    seen are drawn thicker."""
+    """The homogeneous solid with the body's mass and moments, in body axes: a cone in a `HeavyTop`,
+    a cylinder where just two moments are equal, else a box. Thin edges are drawn thicker."""
     if isinstance(potential, HeavyTop):
         return _top_of(body, potential)
     # The inertia about the centre of mass, where the body is pivoted elsewhere.

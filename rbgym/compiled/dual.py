@@ -1,7 +1,6 @@
 """Dual numbers in compiled code: a number, and its derivatives along twelve directions. The
 kernels are written for numbers of any kind; of an array of duals (`as_duals`) the same sources
-carry the derivatives along, exact to round-off. What is decided by comparison is decided by the
-values."""
+carry the derivatives along, exact to round-off. Comparisons are decided by the values."""
 
 import math
 import operator

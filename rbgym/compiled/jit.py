@@ -55,8 +55,7 @@ def kernel_part(function: F) -> F:
 
 def lane_body(function: F) -> F:
     """Copy a lane function into its caller before anything is compiled: a loop over lanes whose
-    body is a bare call looks small to the compiler, which unrolls it too early and vectorises
-    nothing."""
+    body is a bare call is unrolled too early, and nothing is vectorised."""
     cache.remember(function)
     compiled_function: F = njit(inline="always", **FAST)(function)
     return compiled_function

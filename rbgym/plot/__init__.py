@@ -1,6 +1,5 @@
-"""Plots of motions, invariants and results, as matplotlib figures; needs `rbgym[plot]`. Each
-function takes a trajectory or arrays and returns a `Figure`: no window, no pyplot, no global
-setting."""
+"""Plots of motions, invariants and results; needs `rbgym[plot]`. Each function takes a trajectory
+or arrays and returns a matplotlib `Figure`: no window, no pyplot, no global setting."""
 
 from rbgym.plot.figures import Errors, drifts, pointing, polhode, summary
 

@@ -1,10 +1,8 @@
-"""A motion over time, its invariants and how far they drift, its polhode; and how far controlled
-bodies are from their goal.
+"""A motion over time, its invariants and their drift, its polhode; and errors of control.
 
 A polhode is the path of the angular momentum on its sphere, seen from the body: a free body keeps
-both |L| and the energy, and in body axes L runs along the curve in which the sphere of its size
-meets the ellipsoid of the energy, sum L_i^2/J_i = 2T. With u = L/|L| these curves,
-sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
+|L| and the energy, so that L runs along the curve in which that sphere meets the ellipsoid sum
+L_i^2/J_i = 2T. With u = L/|L| these curves, sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -240,8 +238,7 @@ class Errors(NamedTuple):
 
 
 def quantiles(values: Array) -> Array:
-    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) over episodes that run; or
-    nan."""
+    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) that are not nan, or nan."""
     values = values[:, None] if values.ndim == 1 else values
     some = ~np.isnan(values).all(axis=1)
     found = np.full((3, len(values)), np.nan)
@@ -254,9 +251,8 @@ def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
     """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name: the
-    median, and the band that holds 90 % of the episodes. settled: angle [rad] and rate [rad/s]
-    within which the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no
-    run."""
+    median, and the band of 90 % of the episodes. settled: angle [rad] and rate [rad/s] within which
+    the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no run."""
     style.named("runs", runs, Errors)
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)

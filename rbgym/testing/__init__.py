@@ -1,9 +1,7 @@
-"""Judge a simulator, yours or anybody's: does it do what a free rigid body does?
-
-A subject is a step function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of
-a body with known inertia, or a Gymnasium environment under zero actions. Conventions are rbgym's:
-quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
-"""
+"""Judge a simulator, yours or anybody's: does it do what a free rigid body does? A subject is a
+step function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of a body with
+known inertia, or a Gymnasium environment under zero actions; quaternions scalar first and body
+to world, rates in body axes, momentum in world axes, SI units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace

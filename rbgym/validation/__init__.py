@@ -71,9 +71,8 @@ def validate_endurance(
 def validate_derivatives(
     names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, by differences
-    of the eighth order. Arguments, errors: see `validate`. Each pair compiles for half a minute,
-    once."""
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves. Arguments, errors:
+    see `validate`. Each pair compiles for half a minute, once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 

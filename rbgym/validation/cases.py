@@ -15,9 +15,8 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class Claim(NamedTuple):
-    """What is declared of an integrator in a case, and what was measured. bound: the limit that
-    decided, an upper one for what is conserved, a lower one else; of an order, the distance
-    allowed."""
+    """What is declared of an integrator in a case, and what was measured. bound: the limit, an
+    upper one for what is conserved, a lower one else; of an order, the distance allowed."""
 
     integrator: str
     case: str

@@ -192,9 +192,8 @@ def _orders(record: Any, case: Case, quantity: str, declared: float, found: Orde
 
 @cache
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
-    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and
-    R' = R skew(omega), which share nothing with the integrators, by the classical Runge-Kutta
-    method."""
+    """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and R'
+    = R skew(omega), apart from the integrators, by the classical Runge-Kutta method."""
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia
     inverse, u = np.linalg.inv(J), np.array(torque)

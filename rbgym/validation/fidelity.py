@@ -84,8 +84,7 @@ def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
 class Drift:
     """How far an invariant strayed. max: the largest error, or infinity, at `step` of the motion
     `where`. final: the last error. growth: error per step, of the best line through the origin.
-    trend: "at round-off", "oscillates", "grows linearly", "grows faster than linearly", "wanders",
-    "is not finite", or "too short to tell"."""
+    trend: in words, such as "at round-off", "oscillates" or "grows linearly"."""
 
     max: float
     step: int
@@ -181,8 +180,7 @@ class Order:
 def order_of(
     horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
 ) -> Order:
-    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step, above
-    double."""
+    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)

@@ -85,7 +85,6 @@ def test_simulate_takes_a_full_tensor(tmp_path):
 def test_evaluate_prints_a_controller():
     content = run_json("evaluate", "pd", "--episodes", 16)
     assert content["pd"]["success_rate"] == 1
-    assert len(content["pd"]["success_interval"]) == 2
     assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
     both = run("evaluate", "pd", "--policy", "idle", "--episodes", 16, "--intervals").stdout
     assert "More than pd, 95 % intervals" in both
@@ -164,7 +163,6 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     assert config["hyperparameters"]["policy_kwargs"] == {"net_arch": [8, 8]}
     assert config["hyperparameters"]["n_epochs"] == 2
     assert config["env_kwargs"] == {"integrator": "akw", "body": body}
-    assert "config.json" in {file.name for file in out.iterdir()}
 
 
 CLAIM = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)

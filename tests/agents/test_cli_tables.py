@@ -57,17 +57,13 @@ def test_a_table_in_a_pipe_has_one_line_for_a_row_and_nothing_but_text(monkeypat
 
 
 @pytest.mark.parametrize("columns", [60, 100, 200])
-def test_a_table_is_no_wider_than_its_terminal(at_terminal, columns):
+def test_a_table_is_no_wider_than_its_terminal_and_json_the_same(at_terminal, columns):
+    piped = run("list", "--json").stdout
     at_terminal(columns)
+    assert run("list", "--json").stdout == piped
     text = run("list").stdout
     assert COLOUR.search(text)
     assert max(map(len, ESCAPE.sub("", text).splitlines())) <= columns
-
-
-def test_json_is_the_same_at_a_terminal(at_terminal):
-    piped = run("list", "--json").stdout
-    at_terminal(60)
-    assert run("list", "--json").stdout == piped
 
 
 def test_several_integrators_stand_side_by_side_with_the_drift_of_each():

@@ -93,14 +93,6 @@ def test_what_a_killed_process_had_begun_is_removed_a_day_later(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"file", young.name, ".other.tmp"}
 
 
-def test_files_whose_long_names_begin_alike_are_written_at_once(tmp_path):
-    files = [tmp_path / f"{'long' * 20}.{ending}" for ending in ("md", "json")]
-    with replacing(files[0]) as one, replacing(files[1]) as other:
-        one.write_text("tables")
-        other.write_text("figures")
-    assert [file.read_text() for file in files] == ["tables", "figures"]
-
-
 def test_a_link_stays_one_and_what_is_no_file_is_not_replaced(tmp_path):
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("old")

@@ -125,10 +125,7 @@ ONE, TWO = (np.ones((2, 3)), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))
     ({"layers": ((np.full((2, 3), np.nan), np.zeros(2)),)}, r"layers\[0\] must be finite"),
     ({"layers": (ONE,), "activation": "tahn"}, "activation must be one of .* 'tanh'"),
     ({"layers": (ONE,), "output": "none"}, "output must be one of"),
-    (
-        {"layers": (ONE,), "normalizer": NORMALIZER},
-        "normalizer must have 3 inputs, got .*7",
-    ),
+    ({"layers": (ONE,), "normalizer": NORMALIZER}, "normalizer must have 3 inputs, got .*7"),
 )
 def test_layers_that_do_not_fit_are_refused(arguments):
     Network(**arguments)

@@ -125,14 +125,8 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
 
 def test_numbers_of_yaml_and_of_its_zoo_are_read():
     assert presets.read_yaml("1e-3") == 1e-3
-    assert presets.read_yaml("{a: 2.5E+3, b: lin_1e-3, c: e3, d: 12}") == {
-        "a": 2500.0,
-        "b": "lin_1e-3",
-        "c": "e3",
-        "d": 12,
-    }
-    found = presets.of_sb3("ppo", "RigidTop-v0", None, {"n_timesteps": 1e6})
-    assert found["n_timesteps"] == 1_000_000
+    assert presets.read_yaml("[2.5E+3, lin_1e-3, e3, 12]") == [2500.0, "lin_1e-3", "e3", 12]
+    assert presets.of_sb3("ppo", "RigidTop-v0", None, {"n_timesteps": 1e6})["n_timesteps"] == 10**6
 
 
 def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
@@ -206,6 +200,6 @@ def test_a_folder_without_a_finished_run_has_no_policy_and_is_begun_anew(tmp_pat
         load_policy(RunFolder(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path, callbacks=[InterruptAt(64)])
-    with pytest.raises(ValueError, match="not finished"):
+    with pytest.raises(ValueError, match="not finished; the same rbgym train command goes on"):
         load_policy(RunFolder(tmp_path))
     assert small_train(tmp_path).resumed_from == 0  # there was no checkpoint

@@ -23,8 +23,7 @@ NOT_ATTACKED = {
             "validation.Claim", "validation.declared",
         )], _RECORD),
     **dict.fromkeys(
-        ["rbgym.agents.campaign", "rbgym.agents.campaigns.campaign",
-         "rbgym.agents.train.sb3.training.learn"], _LONG),
+        ["rbgym.agents.campaigns.campaign", "rbgym.agents.train.sb3.training.learn"], _LONG),
     "rbgym.agents.train.DifferentiableEnv": "an env that is made already; tests/agents",
     "rbgym.linearize": "compiles for a minute: its refusals are in tests/envs",
     **dict.fromkeys(

@@ -1,6 +1,5 @@
-"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch: SB3
-resets a finished lane within the step that ends it, as Gymnasium's SAME_STEP mode does. n:
-lanes."""
+"""A native vector environment as a Stable-Baselines3 `VecEnv`: SB3 resets a finished lane within
+the step that ends it, as Gymnasium's SAME_STEP mode does. n: lanes."""
 
 import inspect
 import warnings
@@ -149,10 +148,8 @@ def make_sb3_env(
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
-
-    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env. seed: of
-    all lanes; None for fresh entropy. render_mode, kwargs: arguments of the env.
-    """
+    env_id: of an env that has a native vector env, also "module:Env-v0". seed: of all lanes; None
+    for fresh entropy. render_mode, kwargs: arguments of the env."""
     if seed is not None:
         seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)

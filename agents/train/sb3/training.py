@@ -229,9 +229,8 @@ def last_mean_return(model: Any) -> float | None:
 
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
     """Write all that a training depends on between two rollouts, whole or not at all: a zip of the
-    model as SB3 saves it, and of a pickle of the running episodes, the statistics of the
-    normaliser, the random generators, the memory of a recurrent policy and the replay buffer. A
-    training goes on from it as if it had never stopped. It holds pickles: load your own only."""
+    model as SB3 saves it, and of a pickle of episodes, statistics of the normaliser, generators,
+    memory and replay buffer. It holds pickles: load your own only."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())
