@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal, varied
-from rbgym.agents.campaigns.spread import Draws, Dispersions, drawn_names
+from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target

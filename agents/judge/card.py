@@ -18,7 +18,7 @@ from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge import tables
 from rbgym.agents.judge.episodes import (
     Contender,
-    Episodes,
+    PlayedEpisodes,
     contenders,
     joined,
     observation_space,
@@ -156,14 +156,14 @@ def make_card(
 
 
 class Played(NamedTuple):
-    """Episodes of a contender that knows its state, and of it in conditions, by name."""
+    """PlayedEpisodes of a contender that knows its state, and of it in conditions, by name."""
 
     contender: Contender
-    known: Episodes
-    conditions: dict[str, Episodes]
+    known: PlayedEpisodes
+    conditions: dict[str, PlayedEpisodes]
 
 
-def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Episodes]:
+def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, PlayedEpisodes]:
     found = {}
     for name, condition in conditions_of(env_id, one.env_kwargs).items():
         policy = one.policy
@@ -178,7 +178,7 @@ def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Epis
     return found
 
 
-def _over_seeds(runs: list[Episodes]) -> Evaluation:
+def _over_seeds(runs: list[PlayedEpisodes]) -> Evaluation:
     """Of all episodes. Those of one start are not independent, nor are those of one seed: so the
     interval of success is over both, and at least as wide as that of so many starts."""
     found = summary(joined(runs))

@@ -57,7 +57,9 @@ def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> In
     return Interval(float(statistic(*samples)), float(low), float(high))
 
 
-def differences(runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]) -> dict[str, Interval]:
+def differences(
+    runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]
+) -> dict[str, Interval]:
     """How much more of each of `merits` some runs have than others: interquartile means of the
     return, else means; and "improvement", the probability of a larger return, less a half."""
     ours, theirs = merits(runs), merits(others)

@@ -60,7 +60,7 @@ def flown(policy: Any, env_id: str, where: Condition, starts: Any = None) -> Pla
     return play_from(chosen, policy, env_id, where.env_kwargs, where.estimating)
 
 
-def best_law(env_id: str, where: Condition) -> tuple[str, Episodes]:
+def best_law(env_id: str, where: Condition) -> tuple[str, PlayedEpisodes]:
     """The law that has the most success, then return: the better of two on the fresh starts."""
     with closing(gym.make(env_id, **where.trained_in)) as env:
         laws = [law for law in controllers.for_env(env) if law != "idle"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.envs.rendering.scene import Arrow, Curve, Framing, Part, Scene
+from rbgym.envs.rendering.scene import Arrow, BodyPart, Curve, Framing, Scene
 from rbgym.quaternion import Array
 
 _FIELD = math.radians(26.0)  # half of it is to either side of the middle
@@ -39,7 +39,7 @@ class Item(NamedTuple):
 
     layer: int
     depth: float
-    what: Part | Arrow | Curve
+    what: BodyPart | Arrow | Curve
 
 
 class Camera:
@@ -93,7 +93,7 @@ class Camera:
         runs = np.split(points, cuts)[0 if drawn[0] else 1 :: 2]
         return [run for run in runs if len(run) > 1]
 
-    def side_of(self, part: Part) -> Solid:
+    def side_of(self, part: BodyPart) -> Solid:
         mesh, vertices = part.mesh, part.vertices
         normals = mesh.normals @ part.rotation.T
         front = np.sum(normals * (self.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0

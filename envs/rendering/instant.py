@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import (
+    BodyPart,
     Caption,
     Curve,
     Framing,
-    Part,
     Scene,
     Shape,
     Vector,
@@ -72,7 +72,7 @@ class Instant:
         walled = isinstance(env.potential, SoftWall)
         mesh = solid_of(env.episodes.batch.bodies[lane], env.potential)
         scale = _CLEAR if walled else float(state.get("scale", 1.0))
-        self.body = Part("body", mesh, state.get("position", np.zeros(3)), q, scale)
+        self.body = BodyPart("body", mesh, state.get("position", np.zeros(3)), q, scale)
         self.reach = mesh.radius
         self.span = _MAST * mesh.radius if walled else 1.2 * scale * mesh.exit_of((0, 0, 1))[0]
 
@@ -124,7 +124,7 @@ class Instant:
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
         """The point that a top stands on, and a floor: below it where it may hang."""
         reach = self.reach
-        yield Part("pivot", sphere(0.03 * self.body.mesh.radius, colors.INK))
+        yield BodyPart("pivot", sphere(0.03 * self.body.mesh.radius, colors.INK))
         if hangs:
             yield Framing(np.zeros(3), 1.55 * reach, floor=-1.35 * reach)
         else:
@@ -135,14 +135,14 @@ class Instant:
         body, span = self.body, self.span
         along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
-        yield Part("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
+        yield BodyPart("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
         yield Framing(np.array([0.0, 0.0, -0.1 * self.reach]), 1.6 * self.reach)
 
     def ghost(
         self, quaternion: ArrayLike = _UPRIGHT, position: ArrayLike = (0, 0, 0), scale: float = 1.0
-    ) -> Part:
+    ) -> BodyPart:
         """The body as it is to be."""
-        return Part("goal", self.body.mesh, np.asarray(position), np.asarray(quaternion), scale)
+        return BodyPart("goal", self.body.mesh, np.asarray(position), np.asarray(quaternion), scale)
 
     def ring(self, angle: float) -> Curve:
         """Where the end of the z axis is to be: at an angle [rad] from the vertical."""
@@ -173,7 +173,7 @@ class Instant:
             points = self.body.in_world(1.1 * self.reach / most * rates)
             yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
-    def wheels(self, axes: Array, speeds: Array) -> Iterator[Part]:
+    def wheels(self, axes: Array, speeds: Array) -> Iterator[BodyPart]:
         """Wheels about body axes (k, 3), outside the body; speeds (k,): parts of the largest."""
         size = 0.24 * self.reach
         for axis, turn in zip(axes, self.trail.turned(_SHOWN * speeds), strict=True):
@@ -185,16 +185,16 @@ class Instant:
             place = tail + 1.15 * size * (0.175 + sine) / max(cosine, 0.2) * outwards
             spun = multiply(self.body.quaternion, from_rotation_vector(turn * axis))
             mesh = wheel(size, 0.35 * size, tuple(axis.tolist()))
-            yield Part("wheel", mesh, place, spun, facing=facing)
+            yield BodyPart("wheel", mesh, place, spun, facing=facing)
 
-    def station(self, behind: float) -> Iterator[Part]:
+    def station(self, behind: float) -> Iterator[BodyPart]:
         """What a flyer docks to: a sphere, as large as lets it touch, `behind` the dock on the
         target's x axis. Nothing for a flyer so large that it would reach beyond its middle."""
         radius = behind - self.body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
         if radius > 0:
             q = self.state["target_quaternion"]
             centre = np.array(self.task.goal.dock()) - (behind, 0.0, 0.0)
-            yield Part("station", sphere(radius), rotate(q, centre), q)
+            yield BodyPart("station", sphere(radius), rotate(q, centre), q)
 
     def framing(self, center: Array, radius: float, seen_from: tuple[float, float]) -> Framing:
         """What is to be seen: a sphere, from this azimuth and elevation [rad]."""

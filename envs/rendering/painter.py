@@ -13,7 +13,7 @@ from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.camera import BELOW, WALL, Camera
 from rbgym.envs.rendering.colors import Color, mixed
 from rbgym.envs.rendering.instant import Trail, scenes_of
-from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene
+from rbgym.envs.rendering.scene import Arrow, BodyPart, Caption, Curve, Scene
 from rbgym.quaternion import Array
 
 Frame = NDArray[np.uint8]
@@ -146,7 +146,7 @@ class Painter:
             self._world(camera)
         return self.canvas.frame()
 
-    def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
+    def _wall(self, part: BodyPart, scene: Scene, camera: Camera) -> None:
         solid = camera.side_of(part)
         self.canvas.polygons(solid.corners, colors.WALL)
         self.canvas.lines(solid.edges, colors.FAINT, self.unit)
@@ -155,7 +155,7 @@ class Painter:
                 flat = curve.points * (1.0, 1.0, 0.0) + (0.0, 0.0, part.position[2])
                 self.canvas.path(camera.project(flat)[0], colors.SHADOW, 3.0 * self.unit)
 
-    def _ball(self, part: Part, camera: Camera) -> None:
+    def _ball(self, part: BodyPart, camera: Camera) -> None:
         """A sphere, shaded in rings from its rim to where the light meets it."""
         (middle,), (depth,) = camera.project(part.position[None])
         if depth <= camera.near:
@@ -168,7 +168,7 @@ class Painter:
             fill = mixed(colors.WHITE, 0.55 * share, mixed(color, 0.8, colors.INK))
             self.canvas.disc(place, radius * (1.0 - share), fill)
 
-    def _floor(self, body: Part, camera: Camera, height: float) -> None:
+    def _floor(self, body: BodyPart, camera: Camera, height: float) -> None:
         """Two discs, and on them the shadow of the body, of light from above."""
         turn = np.linspace(0.0, 2 * np.pi, 97)
         ring = body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])

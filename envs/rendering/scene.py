@@ -21,7 +21,7 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class BodyPart:
     """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v. name:
     "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), where it is fixed to the
     outside of the body, the outward normal of the face it sits on, which orders the two."""
@@ -59,8 +59,8 @@ class Part:
 
 
 class Arrow(NamedTuple):
-    """An arrow from `tail` (3,) to tail + shaft (3,); facing: as of a `Part`, of the face of the
-    body that it leaves; is_axis: of the body, and not a vector of its motion."""
+    """An arrow from `tail` (3,) to tail + shaft (3,); facing: as of a `BodyPart`, of the face
+    of the body that it leaves; is_axis: an axis of the body, not a vector of its motion."""
 
     name: str
     tail: Array
@@ -117,7 +117,7 @@ class Caption:
     notes: tuple[str, ...] = ()
 
 
-Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
+Shape = BodyPart | Vector | Curve | Framing | str  # a word is a note of the caption
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,19 +126,21 @@ class Scene:
     vectors: angular velocity, momentum, torque, force, field. curves: the trace of the body's z
     axis or, of a flyer, its centre, the polhode, goals and bounds, the mast of a wall."""
 
-    body: Part
+    body: BodyPart
     caption: Caption
     framing: Framing
-    goal: Part | None = None
-    parts: tuple[Part, ...] = ()
+    goal: BodyPart | None = None
+    parts: tuple[BodyPart, ...] = ()
     vectors: tuple[Vector, ...] = ()
     curves: tuple[Curve, ...] = ()
 
     @classmethod
-    def of(cls, body: Part, caption: Caption, framing: Framing, shapes: Iterable[Shape]) -> "Scene":
+    def of(
+        cls, body: BodyPart, caption: Caption, framing: Framing, shapes: Iterable[Shape]
+    ) -> "Scene":
         """The scene of a body and shapes; of several framings the last holds."""
         found = list(shapes)
-        parts = [one for one in found if isinstance(one, Part)]
+        parts = [one for one in found if isinstance(one, BodyPart)]
         return cls(
             body=body,
             caption=caption,

@@ -16,7 +16,14 @@ from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.validation.fidelity import FidelityLimits, Motion, State, Subject, difference, free_motion
+from rbgym.validation.fidelity import (
+    FidelityLimits,
+    Motion,
+    State,
+    Subject,
+    difference,
+    free_motion,
+)
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)

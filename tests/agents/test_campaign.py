@@ -221,7 +221,10 @@ def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
 def test_draws_depend_on_seed_and_run_alone():
     nominal = Nominal(SLEW, SHORT, ["friction", "misalignment"])
     given = {"friction": {"uniform": [0.5, 1.5]}, "misalignment": {"normal": [0, 0.01]}}
-    both, alone = Dispersions(given, nominal, 7), Dispersions({"friction": given["friction"]}, nominal, 7)
+    both, alone = (
+        Dispersions(given, nominal, 7),
+        Dispersions({"friction": given["friction"]}, nominal, 7),
+    )
     many, few = both.of_runs(range(100)), both.of_runs([40, 3])
     for name, values in few.items():
         np.testing.assert_array_equal(values, many[name][[40, 3]])

@@ -11,7 +11,7 @@ from family import SLEW, at, make
 from rbgym.envs.rendering import scene_of, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.scene import Caption, Framing, Part, Scene, drawn_length, motion_of
+from rbgym.envs.rendering.scene import BodyPart, Caption, Framing, Scene, drawn_length, motion_of
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
@@ -26,7 +26,7 @@ QUARTER_ABOUT_Y = (HALF, 0.0, HALF, 0.0)
 
 def scene_of_motion(body, quaternion, rate):
     """A body by itself, that turns."""
-    part = Part("body", solid_of(body), quaternion=np.array(quaternion, float))
+    part = BodyPart("body", solid_of(body), quaternion=np.array(quaternion, float))
     momentum = rotate(part.quaternion, body.inertia @ rate)
     shapes = motion_of(body, part.quaternion, np.array(rate), momentum, np.linalg.norm(rate))
     framing = Framing(np.zeros(3), 1.55 * part.mesh.radius)
@@ -120,7 +120,7 @@ def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_w
 
 def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
     camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
-    huge = Part("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
+    huge = BodyPart("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
     solid = camera.side_of(huge)
     assert len(solid.corners) == len(solid.edges) == 0
 

@@ -29,8 +29,8 @@ def _subjects():
     yield target("rbgym.testing.EnvSubject", testing.EnvSubject, env=gym.make("AttitudeSlew-v1"),
                  steps=3, seed=1, options=None, inertia=None,
                  read=None, place=None).but(loose=("seed",))  # fmt: skip
-    yield target("rbgym.testing.FidelityLimits", testing.FidelityLimits, **lengths, order=2.0, equivariance=1.0,
-                 time_reversal=1.0)  # fmt: skip
+    yield target("rbgym.testing.FidelityLimits", testing.FidelityLimits, **lengths, order=2.0,
+                 equivariance=1.0, time_reversal=1.0)  # fmt: skip
     yield target("rbgym.testing.measure_order", testing.measure_order, step=_step, inertia=INERTIA,
                  horizon=0.1, **place)  # fmt: skip
     yield target("rbgym.testing.measure", testing.measure, subject=_step, **run, name="it").but(
