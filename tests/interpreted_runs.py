@@ -15,6 +15,7 @@ LANES, STEPS = 3, 6
 _CONE = {"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.2}
 _TERMS = "closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress"
 _ORBIT = {"altitude": 5e5, "inclination": 1.7}
+_MOVING = {**_ORBIT, "eccentricity": 0.2, "j2": True, "date": "2026-01-01T00:00Z"}
 _SIDE = {"area": 1.0, "normal": (0, 0, 1), "centre": (0.1, 0, 0.1)}
 MORE = {
     "a line before thrusters, all that is drawn, all that ends": (SLEW, {
@@ -56,6 +57,9 @@ MORE = {
         "disturbance": {"residual_dipole": (0.01, 0.02, 0.0), "drag": {"surfaces": _SIDE},
                         "solar_pressure": {"surfaces": {"area": 1.0, "centre": (0.1, 0, 0)}}},
     }),
+    "J2, a target that follows the orbit": (SLEW, {
+        "orbit": _MOVING, "reference": "nadir", "disturbance": {"gravity_gradient": True}}),
+    "J2, a Sun that moves": (SLEW, {"orbit": _MOVING, "reference": "sun"}),
     "gravity gradient without an orbit, axes that are not principal": (SLEW, {
         "disturbance": {"gravity_gradient": 1e-3}, "observation": "mrp",
         "body": {"inertia": [[0.03, 0.002, 0.0], [0.002, 0.04, 0.0], [0.0, 0.0, 0.05]]},
