@@ -305,7 +305,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"info": ["succes"]}, "info must be one of .*did you mean"),
     (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
     (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
-    (SLEW, {"body": [1, 1, 1]}, "body must be of class RigidBody or a dict"),
+    (SLEW, {"body": [1, 1, 1]}, "body must be a RigidBody or a dict for one"),
     ("RigidTop-v0", {"body": RigidBody([1, 1, 1])}, "body must have its center_of_mass"),
     (SLEW, {"mgl": 1.0}, "left out for a free body"),
     (SLEW, {"termination": {"keep_out": {}}}, r"must have keys out of \['rate_limit'\]"),
