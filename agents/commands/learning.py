@@ -96,7 +96,7 @@ def train(
 
 def _tell(done: Training, left: int) -> None:
     """What came of a training; left: how many of other seeds are to follow."""
-    from rbgym.agents.train.run import said
+    from rbgym.agents.train.run import summary
 
     found = done.results
     if done.resumed_from is None:
@@ -106,7 +106,7 @@ def _tell(done: Training, left: int) -> None:
         )
         return
     told = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
-    told += f", {said(found['test'])}" if "test" in found else ""
+    told += f", {summary(found['test'])}" if "test" in found else ""
     typer.echo(plain(f"{told}: {done.folder.policy}"))
     if "idle" in found:
         typer.echo(compared(found))
@@ -116,10 +116,10 @@ def _tell(done: Training, left: int) -> None:
 
 def compared(found: Mapping[str, Any]) -> str:
     """The law and doing nothing, on the validation set; and what to try where they are better."""
-    from rbgym.agents.train.run import is_better, said
+    from rbgym.agents.train.run import is_better, summary
 
     idle, law = found["idle"], found.get("teacher")
-    lines = [f"doing nothing: {said(idle)}"] + ([f"{law['law']}: {said(law)}"] if law else [])
+    lines = [f"doing nothing: {summary(idle)}"] + ([f"{law['law']}: {summary(law)}"] if law else [])
     if law and is_better(law, found["judgements"][found.get("kept", 0)]):
         lines.append("the law is ahead: try more --set iterations or rounds, or another --seed")
     return "\n".join(lines)
