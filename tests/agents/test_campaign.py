@@ -299,7 +299,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"covariance": {"names": ["friction", "misalignment.x"], "matrix": [[1, 2], [2, 1]]}},
      "symmetric and positive definite"),
     ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
-     "of runs or of groups alone"),
+     "of runs or of groups only"),
     ([], "spread must be a dict"),
     ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
     ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),

@@ -38,7 +38,7 @@ WRONG = [
     ("simulate", "--steps", ["0", "-5"], "'--steps': Input should be greater"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
     ("simulate", "--record-every", ["0", "-3"], "'--record-every': Input should be greater"),
-    ("simulate", "--csv", ["folder", "nowhere/x"], "must be a file that can be written, in a"),
+    ("simulate", "--csv", ["folder", "nowhere/x"], "must be a writable file in an existing"),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
     ("train RigidTop-v0", "--algo", ["apgg"], "got 'apgg'; did you mean 'apg'"),
