@@ -21,8 +21,7 @@ if TYPE_CHECKING:  # its import compiles kernels, which checking a name does not
 
 # A lane draws its start state from its own seed: no training run uses one of these.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-# Seeds of each set of starts: a training selects its policy on "validation"; "fresh" ones are
-# drawn on request.
+# Seeds of sets of starts: a training selects its policy on "validation"; "fresh" ones are drawn.
 SPLITS = {"test": TEST_SEEDS, "validation": range(2_000_000, 2_000_256), "fresh": None}
 _MOST_FRESH = 1_000_000
 _HALF_TURNS = 2.0  # length of a satellite's slew episode, in half turns

@@ -52,9 +52,8 @@ class Place(NamedTuple):
 
 
 class Nominal:
-    """The env of a campaign without its spread. names: of the numbers to draw, so that `reset`
-    accepts those that are parameters of an episode. places: all numbers that can be drawn, by
-    name."""
+    """The env of a campaign without its spread. names: of the numbers to draw; `reset` accepts
+    those that are parameters of an episode. places: by name, all numbers that can be drawn."""
 
     def __init__(self, env_id: str, env_kwargs: Mapping[str, Any], names: Iterable[str]) -> None:
         drawn = {_own(name).partition(".")[0] for name in names} - {"rate_bias"}

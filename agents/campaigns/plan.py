@@ -1,5 +1,4 @@
-"""The plan of a campaign, as plain data; the pilot that flies its groups of runs; and the figures
-of a run."""
+"""The plan of a campaign, as plain data; the pilot that flies its runs; the figures of a run."""
 
 import json
 import zlib
@@ -147,8 +146,7 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
 
 
 def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
-    """Fly every lane to the end of its run. see: called at each instant with its number and the
-    lanes in flight."""
+    """Fly every lane to its end. see: called at each instant with its number, lanes in flight."""
     env, n = player.env.unwrapped, player.env.num_envs
     names = figures_of(player.env, isinstance(player.policy, Estimating))
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
@@ -227,8 +225,7 @@ class Leg(NamedTuple):
 
 
 class Pilot:
-    """Flies the groups of a plan. Laws are made for the nominal env, so they do not know the
-    draws."""
+    """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

@@ -35,9 +35,8 @@ _OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
 
 class Finding(NamedTuple):
     """A verdict on a requirement. value, low, high: the runs' figure and its interval. margin: to
-    the limit, negative beyond it. shown: confidence at which the runs show that the requirement is
-    met. decides: about how many runs would decide an undecided one; None for others, and beyond a
-    billion."""
+    the limit, negative beyond it. shown: confidence at which the runs show that it is met. decides:
+    about how many runs would decide an undecided one; None for others, and beyond a billion."""
 
     value: float
     low: float

@@ -23,9 +23,8 @@ _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """One source of dispersion: the numbers that a name of a spread draws. quantiles: maps uniform
-    numbers (n, size) to draws. nominal: the values that a budget uses instead, (size,); None where
-    the env draws them."""
+    """The numbers that a name of a spread draws. quantiles: maps uniform numbers (n, size) to
+    draws. nominal: values that a budget uses instead, (size,); None where the env draws them."""
 
     name: str
     numbers: list[tuple[Place, int]]
@@ -120,8 +119,7 @@ class Dispersions:
         return [int(one) >> 2 | 1 << 62 for one in drawn]
 
     def of_runs(self, runs: Sequence[int], redraw: bool = True) -> Draws:
-        """Draw the numbers of each run. redraw: replace draws that are impossible; ValueError if
-        all of a run's are."""
+        """Draw the numbers of each run. redraw: replace impossible ones; ValueError if all are."""
         tries = np.zeros(len(runs), dtype=np.int64)
         found = self._draw(_RUN, runs, tries)
         while redraw and not (good := self.nominal.possible(found, len(runs))).all():
@@ -134,8 +132,7 @@ class Dispersions:
         return found
 
     def of_group(self, group: int, redraw: bool = True) -> tuple[Draws, dict[str, Any]]:
-        """Draw the numbers that a group of runs shares, (1, size), see `of_runs`; returns them and
-        the arguments of its env."""
+        """Draw a group's shared numbers, (1, size), with arguments of its env; see `of_runs`."""
         last: ValueError | None = None
         for attempt in range(_TRIES if redraw else 1):
             found = self._draw(_GROUP, [group], np.array([attempt]))
@@ -167,8 +164,7 @@ class Dispersions:
             )
 
     def _draw(self, kind: int, of: Sequence[int], tries: NDArray[np.int64]) -> Draws:
-        """Draw the numbers of each place, for runs or for groups; its other numbers stay
-        nominal."""
+        """Draw the numbers of each place, for runs or groups; its other numbers stay nominal."""
         found: Draws = {}
         for one in self.sources:
             if one.per_group != (kind == _GROUP):
@@ -190,8 +186,7 @@ class Dispersions:
 
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
-    """The quantile function of {kind: numbers}, which maps uniform numbers (n, size) to draws;
-    ValueError for a bad distribution."""
+    """The quantile function of {kind: numbers}, from uniform numbers (n, size); or ValueError."""
     kinds: dict[str, Callable[..., Any]] = {
         "normal": lambda mean, std: stats.norm(mean, std),
         "uniform": lambda low, high: stats.uniform(low, high - low),

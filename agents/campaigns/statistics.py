@@ -21,8 +21,7 @@ _LEVEL = 1.959963984540054  # standard normal quantile of a two-sided 95 % inter
 
 
 class Sample(NamedTuple):
-    """values: (n,), of runs. groups: (n,), the group of each run, which shares draws; None if runs
-    share no draws."""
+    """values: (n,), of runs. groups: (n,), group of each run; None if runs share no draws."""
 
     values: Array
     groups: Array | None = None

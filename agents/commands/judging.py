@@ -132,8 +132,7 @@ def card(
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
-    """Split targets into the id of an environment, by default `env`, and the others; ValueError
-    for several ids."""
+    """Split targets into one env id (default `env`) and the others; ValueError for several ids."""
     ids = [one for one in targets if re.search(r"-v\d+$", one) and not Path(one).exists()]
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:

@@ -108,8 +108,7 @@ def simulate(
 
 
 def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[str]]:
-    """Simulate with each integrator; returns trajectories and the messages of those that failed.
-    IntegrationError if all have."""
+    """Simulate with each; returns trajectories and messages of failures. Raises if all fail."""
     for name in names:
         rbgym.integrators.get(name)  # raises for an unknown one, before any work
     found, failures = {}, []

@@ -77,8 +77,7 @@ def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Dr
 
 
 def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
-    """Write a CSV file with a line for each recorded instant; with several trajectories, a column
-    names the integrator."""
+    """Write a CSV file, a line for each instant; of several motions a column names each scheme."""
     header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
     several = len(trajectories) > 1
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:

@@ -71,9 +71,8 @@ class Acquiring:
     periods of such readings the filter drops the attitude and finds it again. In the dark it uses
     the field alone.
 
-    A star tracker in the observation, where it is valid, corrects the attitude as in `Estimating`,
-    and gives the first attitude too. If it is late, the filter processes the readings since the
-    measurement again.
+    A star tracker in the observation, where valid, corrects the attitude as in `Estimating`, and
+    may give the first one. If it is late, the filter processes the readings since then again.
 
     The Sun sensor is a fine one or a set of coarse cells. A constant error of it, or of the
     magnetometer, does not average out as noise does. It counts as a noise whose mean over 200 s is
@@ -193,8 +192,7 @@ def corrected(
     q: Array, b: Array, P: Array, v: Array, r: Array, variance: float, seen: NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Correct attitude, bias and covariance by directions v (n, 3), body axes, which are r in the
-    world, in the `seen` lanes. Returns also which readings are strays, (n,); they correct
-    nothing."""
+    world, in the `seen` lanes. Returns also which are strays, (n,), which correct nothing."""
     p = rotate_inverse(q, r)
     x, left, size = np.zeros((len(q), 6)), P, np.zeros(len(q))
     for axis in range(3):  # one number after the other, which needs no matrix inverse

@@ -94,9 +94,8 @@ class StarTracker:
         self.late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
 
     def correct(self, q: Array, b: Array, P: Array, off: Array) -> tuple[Array, Array, Array]:
-        """Correct attitude (n, 4), bias (n, 3) and covariance (n, 6, 6) by a measurement that is
-        turned by `off` (n, 4) from that attitude. If the turn says nothing about the bias, the
-        attitude restarts at the measurement."""
+        """Correct attitude (n, 4), bias (n, 3) and covariance (n, 6, 6) by a measurement turned by
+        `off` (n, 4) from it. If that says nothing about the bias, the attitude restarts there."""
         y, P = rotation_vector(off)[:, :, None], P.copy()
         P[:, :3, :3] += _adjugate(P[:, :3, :3])
         S = P[:, :3, :3] + self.noise

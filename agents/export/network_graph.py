@@ -20,8 +20,7 @@ _NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}
 def export_onnx(
     folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write policy.onnx into a folder, made if missing; returns the contract, which the model's
-    metadata holds too.
+    """Write policy.onnx, with the contract as metadata, into a folder, made if missing; returns it.
 
     Input: observation (batch, width) float32; output: action (batch, channels) float32. policy: a
     Network, or a TrainedPolicy that has one; ValueError for others. env, about: see `export_c`.
@@ -90,9 +89,8 @@ def export_onnx(
 
 
 def _leads(network: Network) -> tuple[Any, Any]:
-    """Two constants. The matrix (width, width) turns the signs of an observation into numbers with
-    the sign of each quaternion's first component that is not zero, and 0 for other columns. The
-    vector (width,) adds 1 to those other columns."""
+    """A matrix (width, width), which turns the signs of an observation into numbers of the sign of
+    each quaternion's first nonzero component, and a vector (width,) with 1 in all other columns."""
     leads = np.zeros((network.width, network.width), np.float32)
     others = np.ones(network.width, np.float32)
     for k in network.quaternions:

@@ -181,9 +181,8 @@ def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Play
 
 
 def _over_seeds(runs: list[PlayedEpisodes]) -> Evaluation:
-    """Evaluate the episodes of all seeds. Episodes of one start, or of one seed, are not
-    independent: the interval of the success rate resamples both, and is at least as wide as that
-    of one run."""
+    """Evaluate the episodes of all seeds. Those of one start, or of one seed, are not independent:
+    the success rate's interval resamples both, and is at least as wide as that of one run."""
     found = summary(joined(runs))
     if len(runs) == 1:
         return found

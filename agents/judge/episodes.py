@@ -192,8 +192,7 @@ def play_from(
     env_kwargs: Mapping[str, Any],
     estimating: bool = False,
 ) -> PlayedEpisodes:
-    """Run one episode from each of these start states. estimating: an estimator processes the
-    observations."""
+    """Run one episode from each start state. estimating: behind an estimator."""
     parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
     for one in starts:
@@ -220,8 +219,7 @@ class Player:
         self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
-        """Act once in every lane; returns actions and rewards. Sets `start` where an episode
-        ended."""
+        """Act once in every lane; returns actions, rewards. `start` then marks ended episodes."""
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
@@ -230,8 +228,7 @@ class Player:
         return actions, rewards
 
     def first_episodes(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Step until the first episode of every lane has ended; yields observations, actions and
-        rewards."""
+        """Yield observations, actions and rewards until every lane's first episode has ended."""
         while self.running.any():
             observation = self.observation
             yield observation, *self.step()
@@ -299,8 +296,7 @@ def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
 
 
 def shows_target(env: Any) -> bool:
-    """Whether an observation, or `relative` of it, starts with the attitude relative to the
-    target, as a quaternion."""
+    """Whether an observation, or `relative` of it, starts with the quaternion to the target."""
     base, space = env.unwrapped, env.single_observation_space
     if not isinstance(base.goal, Target) or base.task.split:
         return isinstance(base.goal, Target)

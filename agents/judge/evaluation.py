@@ -127,8 +127,7 @@ def final_error(played: PlayedEpisodes) -> Array:
 
 
 def overshoot(played: PlayedEpisodes) -> Array:
-    """Largest attitude error [rad] after it was first within the settled angle, (n,); 0 if it
-    stays within, nan if it never was."""
+    """Largest attitude error [rad] after first settling, (n,); 0 if it stays in, nan if never."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
     after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)
@@ -147,8 +146,7 @@ def torque_variation(played: PlayedEpisodes) -> Array:
 
 
 def wheel_turns(played: PlayedEpisodes) -> Array:
-    """Revolutions of a wheel relative to the body, mean over the wheels, (n,); nan without
-    wheels."""
+    """Revolutions relative to the body, mean over the wheels, (n,); nan without wheels."""
     speed = np.abs(played.wheel_speed[1:])
     turned = np.nansum(speed, axis=0) * played.dt / (2.0 * math.pi)
     return np.asarray(turned.mean(axis=-1) if turned.shape[-1] else np.full(len(turned), np.nan))

@@ -55,8 +55,7 @@ def _non_empty(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> l
 def print_evaluations(
     judged: Mapping[str, Evaluation], env_id: str, who: Sequence[Contender], which: str = "fixed"
 ) -> None:
-    """Print a row for each policy, then differing arguments and other trained tasks. which: the
-    word for the start states."""
+    """Print a row for each policy, then differing arguments and tasks. which: kind of starts."""
     kwargs = who[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in who)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})

@@ -31,8 +31,7 @@ _LEAST = 2  # hundredths of a second for a picture of a GIF: viewers slow down s
 
 
 class Timing(NamedTuple):
-    """stride: steps from frame to frame; rate: frames per second; speed: episode time over film
-    time."""
+    """stride: steps between frames; rate: frames per second; speed: episode over film time."""
 
     stride: int
     rate: float
@@ -134,8 +133,7 @@ def _hundredths(rate: float) -> int:
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
-    """Encode frames (height, width, 3) as they arrive, `rate` per second. kind: ".mp4" or ".gif",
-    by default the ending of path."""
+    """Encode frames (height, width, 3) as they arrive, `rate` per second. kind: default by path."""
     if (kind or path.suffix) == ".gif":
         from PIL import Image
 

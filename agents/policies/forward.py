@@ -1,5 +1,4 @@
-"""A small multilayer perceptron, compiled to run on tiles of lanes; each block of lanes may have
-its own network."""
+"""A small multilayer perceptron, compiled for tiles of lanes; a network for each block of lanes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

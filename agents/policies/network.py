@@ -87,8 +87,7 @@ class Normalizer:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
-        """Rebuild a normaliser from `to_arrays`, and pop its arrays from the dict; KeyError if one
-        is missing."""
+        """Rebuild a normaliser from `to_arrays`, and pop its arrays; KeyError if one is missing."""
         own = keys("config['normalizer']", bounds, ("clip", "epsilon", "repeats"))
         return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
@@ -181,8 +180,7 @@ class Network:
         return (self.sizes, self.activation, self.output, repeats)
 
     def parameters(self) -> Weights:
-        """All weights, row by row, and biases in one vector, layer by layer, without the
-        normaliser."""
+        """Weights, row by row, and biases of all layers in one vector, without the normaliser."""
         return np.concatenate([part.ravel() for layer in self.layers for part in layer])
 
     def with_parameters(self, vector: ArrayLike) -> Self:
@@ -204,8 +202,7 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, whose parts are joined in the order of their names. A network has neither
-        memory nor noise: state, episode_start and deterministic have no effect."""
+        dict of goals, joined in the order of their names. The other arguments have no effect."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
@@ -363,8 +360,7 @@ def quaternions_of(env: Any) -> tuple[int, ...]:
 
 
 def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
-    """Return columns as a tuple; ValueError, which quotes the rule, unless each is from 0 to
-    last."""
+    """Return columns as a tuple; ValueError, with the rule, unless each is from 0 to last."""
     listed = isinstance(given, list | tuple)
     if not listed or not all(isinstance(k, int) and 0 <= k <= last for k in given):
         raise ValueError(f"{rule} from 0 to {last}, got {given!r}")

@@ -75,8 +75,7 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
-    """The modules that compute a deterministic action, the name of the output (see
-    `forward.OUTPUTS`), and the features extractor in front."""
+    """The modules of a deterministic action, its name in `OUTPUTS`, and the features extractor."""
     policy: Any = getattr(model, "policy", None)
     if hasattr(policy, "mlp_extractor"):  # PPO and similar
         known = DiagGaussianDistribution | StateDependentNoiseDistribution

@@ -223,8 +223,7 @@ class Learner:
         return left * min(max(self.iteration / warm - 1.0, 0.0), 1.0) if warm else left
 
     def _fly(self) -> tuple[Tensor, list[_Seen]]:
-        """Fly a horizon; returns the discounted reward of all lanes, with the critic's estimate
-        beyond the horizon, and the steps."""
+        """Fly a horizon; returns all lanes' discounted reward with the critic's estimate, steps."""
         env, gamma, horizon = self.env, self.chosen["gamma"], self.chosen["horizon"]
         env.detach()
         observation, gain = self._observation, torch.zeros(())
@@ -298,7 +297,7 @@ class Learner:
             for part, content in zip(self._parts(), held["parts"], strict=True):
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
-        except Exception as error:  # whatever a damaged file makes these raise
+        except Exception as error:  # a damaged file raises any type
             raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         vars(self).update({name: held[name] for name in _COUNTED})

@@ -82,8 +82,7 @@ class DifferentiableEnv:
         return torch.from_numpy(observation)
 
     def step(self, actions: torch.Tensor) -> Stepped:
-        """Step all lanes by one control period under actions (n, m), on the CPU. An action beyond
-        +-1 has no gradient."""
+        """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)

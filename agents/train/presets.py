@@ -50,8 +50,7 @@ def read(
     needed: Collection[str],
 ) -> dict[str, Any]:
     """Read an env's hyperparameters: the defaults of `file`, or of our file `preset`, overridden by
-    those of the env, then by `changes`. ValueError for a bad file, an unknown key or a missing
-    one."""
+    those of the env, then by `changes`. ValueError for a bad file, unknown or missing keys."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)

@@ -66,8 +66,7 @@ class Job:
 
 
 def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """The content of config.json; ValueError for values that JSON cannot hold. more: timesteps,
-    threads."""
+    """The content of config.json; ValueError for non-JSON values. more: timesteps, threads."""
     content = {
         "env_id": job.env_id,
         "algo": job.algo,
@@ -111,8 +110,7 @@ def worth(
 
 
 def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Whether `one` has the better success rate; the better mean return, if each rate lies within
-    the other's interval."""
+    """Whether `one` has the better success rate or, within the interval, the better return."""
     low, other_low = (
         wilson_interval(round(x["success_rate"] * _EPISODES), _EPISODES)[0] for x in (one, other)
     )

@@ -128,8 +128,7 @@ class Controls:
         )
 
     def torque(self) -> Array:
-        """The push (3,) of the sliders and of keys just pressed, as fractions of the largest
-        torque."""
+        """The push (3,) of sliders and recent keys, as fractions of the largest torque."""
         u = np.array(self._value("torque"))
         self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
         for axis, sign, _ in self._kicks:
@@ -137,8 +136,7 @@ class Controls:
         return np.asarray(np.clip(u, -1.0, 1.0) * self._value("strength"))
 
     def _value(self, name: str) -> Any:
-        """The value of a control, or three for axes; within its range, which viser does not
-        check."""
+        """The value, or three for axes, kept in the control's range, which viser does not check."""
         if name not in self._handles:
             return tuple(self._value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]

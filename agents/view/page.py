@@ -172,8 +172,7 @@ class Page:
 
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
-    """HTML with the time and a note, each run's name and its numbers or its end, and a problem in
-    red."""
+    """HTML with time and note, each run's name and its numbers or its end, a problem in red."""
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
         dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'

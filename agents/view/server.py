@@ -73,8 +73,7 @@ def _quiet() -> contextlib.AbstractContextManager[Any]:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Raise ValueError for an address of another machine, at which viser would try a thousand
-    ports, and hang."""
+    """Raise ValueError for another machine's address: viser would hang, trying a thousand ports."""
     if not 0 <= port < 65536:
         raise ValueError(f"port must be from 0 to 65535, got {port}")
     try:

@@ -233,7 +233,7 @@ def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path
 @pytest.mark.parametrize(
     ("name", "resumes"), [("list", False), ("train", True), ("campaign", True)]
 )
-def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypatch):
+def test_an_interrupted_command_says_whether_it_continues(name, resumes, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -241,7 +241,7 @@ def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypat
     done = CliRunner().invoke(app, [name, "RigidTop-v0"][: 1 + resumes])
     assert done.exit_code == 130
     assert done.stderr.startswith("rbgym: interrupted")
-    assert ("goes on" in done.stderr) == resumes
+    assert ("continues" in done.stderr) == resumes
 
 
 def test_without_its_extra_the_command_line_says_what_to_install():

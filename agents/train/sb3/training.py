@@ -152,8 +152,7 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 class BetweenRollouts(BaseCallback):
     """Shows progress, saves checkpoints and judges the policy. every: env steps between checkpoints
-    and between judgements, 0 for never. Draws no random numbers. SB3's own bar took half of the
-    training's time."""
+    and between judgements, 0 for never. Draws no random numbers. SB3's own bar halves the speed."""
 
     def __init__(
         self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
@@ -206,8 +205,7 @@ class BetweenRollouts(BaseCallback):
 
 
 def record_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """The seconds, in total and of judging, and the judgements, which a model's checkpoints store
-    in its attribute `told`."""
+    """The seconds, in total and of judging, and the judgements; `told` in a model's checkpoints."""
     empty: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
     return vars(model).setdefault("told", empty)
 
