@@ -250,8 +250,8 @@ class Report:
             ])  # fmt: skip
         columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
                    "runs to decide")  # fmt: skip
-        if rows := [_row(n, *one) for n, own in self.verdicts.items() for one in own.items()]:
-            print_table("requirements", columns, rows)
+        if judged := [_row(n, *one) for n, own in self.verdicts.items() for one in own.items()]:
+            print_table("requirements", columns, judged)
 
 
 def _rate(campaign: Campaign, contender: str) -> Interval:

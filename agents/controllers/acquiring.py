@@ -65,11 +65,11 @@ class Acquiring:
 
         v - p = [p x, 0] x + noise,    of the same variance about all axes,
 
-    and correction, gain and covariance are Kalman's, the latter in Joseph's form. The covariance of
-    the first attitude is half a radian, corrected by the first readings. A reading corrects nothing
-    if its chi-square is one that a good reading exceeds once in a million; after ten control
-    periods of such readings the filter drops the attitude and finds it again. In the dark it uses
-    the field alone.
+    and correction, gain and covariance are Kalman's, the latter in Joseph's form. The first
+    attitude starts at half a radian about each axis, which the first readings reduce. A reading
+    corrects nothing if its chi-square is one that a good reading exceeds once in a million; after
+    ten control periods of such readings the filter drops the attitude and finds it again. In the
+    dark it uses the field alone.
 
     A star tracker in the observation, where valid, corrects the attitude as in `Estimating`, and
     may give the first one. If it is late, the filter processes the readings since then again.

@@ -123,13 +123,13 @@ class Estimating:
         cov w = [[(v^2 dt + u^2 dt^3 / 3) G G^T, -u^2 dt^2 / 2 G], [., u^2 dt I]],
 
     and the star tracker measures the turn, all of its angle, with its variances across and about
-    the boresight. Turns do not add up as vectors do: one about an axis also moves the others, for
-    which a correction allows by P + adj(P) in place of P, the covariance of the turn. A turn says
-    nothing about the bias if its standard deviation exceeds half a radian, or its chi-square is one
-    that a good measurement exceeds once in a million: then the attitude restarts from the star
-    tracker. A late measurement corrects the estimate of the time at which it was taken, and the
-    filter propagates that by the rates since then. It takes the rates of a moving target from the
-    observation, without an error.
+    the boresight. Turns do not add up as vectors do: one about an axis carries along what is known
+    about the others, for which a correction allows by P + adj(P) in place of P, the covariance of
+    the turn. A turn says nothing about the bias if its standard deviation exceeds half a radian, or
+    its chi-square is one that a good measurement exceeds once in a million: then the attitude
+    restarts from the star tracker. A late measurement corrects the estimate of the time at which it
+    was taken, and the filter propagates that by the rates since then. It takes the rates of a
+    moving target from the observation, without an error.
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
