@@ -1,13 +1,13 @@
-"""Controllers, trained policies, and what makes and judges them. Each room builds on those
-before it: `controllers` and `policies` play, `judge` tells what they are worth, `campaigns`
-whether satellites that differ meet requirements, `train` makes policies, `export` takes them
-elsewhere, `view` and `commands` are for people. A room is imported at its first use."""
+"""Controllers and trained policies, and the tools that make and judge them. Each room builds on
+those before it: `controllers` and `policies` act, `judge` measures them, `campaigns` checks
+requirements on dispersed satellites, `train` makes policies, `export` writes them for flight
+computers, `view` and `commands` are the user interfaces. A room is imported at its first use."""
 
 from importlib import import_module
 from typing import Any
 
 _ROOMS = ("campaigns", "controllers", "export", "judge", "policies", "train")
-# What stands here too, and its room.
+# Functions that are available here too -> the room that defines each.
 _FUNCTIONS = {"campaign": "campaigns", "load": "policies", "rollout": "train"}
 
 

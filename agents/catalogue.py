@@ -1,7 +1,7 @@
-"""The controllers by name, which the command line knows before it imports what computes."""
+"""The names of the controllers, which the command line needs before it imports any kernel."""
 
-# Name -> the law's class, or the module that chooses among its own. `for_env` of either, of an env,
-# single or vector, raises ValueError, which says for which envs the law is, where it does not fit.
+# Name -> the law's class, or a module that selects one of its classes. Both have `for_env(env)`, of
+# a single or a vector env: a ValueError says which envs the law fits.
 CONTROLLERS = {
     "pd": "pd",
     "pid": "attitude.AttitudePID",
@@ -21,7 +21,7 @@ CONTROLLERS = {
     "scale": "actuators.SpinByScale",
     "idle": "base.Idle",
 }
-# They plan for milliseconds in each period, or seconds at the start, so nobody gets them unasked.
+# They plan for milliseconds in each period or seconds at the start, so they run only on request.
 PLANNERS = {"mpc", "ilqr"}
 
 

@@ -1,4 +1,4 @@
-"""The folder that a training run leaves behind, and files that are whole or absent."""
+"""The folder that a training run writes, and files that are written whole or not at all."""
 
 import errno
 import json
@@ -15,17 +15,17 @@ from typing import Any
 
 _LARGEST_JSON = 2**26
 _DAY = 86_400.0  # s
-# What makes two runs the same: the rest of config.json tells how and with what it was made.
+# Two runs are the same if these agree; the rest of config.json records versions and the command.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs", "init_from")  # fmt: skip
-# What a run writes beside the log; results.json, which says that it is finished, goes first.
+# The files of a run, in the order of removal; results.json, which marks it as finished, is first.
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
           "checkpoint.zip", "config.json")  # fmt: skip
 
 
 class RunFolder:
-    """The paths inside one run's folder. checkpoint: the training as it stood last. model,
-    normalizer: as Stable-Baselines3 saves them. results: written last, which says finished."""
+    """The paths inside one run's folder. checkpoint: the latest state of the training. model,
+    normalizer: as Stable-Baselines3 saves them. results: written last, so it marks the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,13 +35,13 @@ class RunFolder:
         self.policy, self.tensorboard = path / "policy.json", path / "tb"
 
     def read_config(self) -> dict[str, Any]:
-        """What config.json holds. Raises ValueError where the folder holds no run."""
+        """The content of config.json. Raises ValueError where the folder holds no run."""
         if not self.config.is_file():
-            raise ValueError(f"{str(self.path)!r} is no run folder: it has no config.json")
+            raise ValueError(f"{str(self.path)!r} is not a run folder: it has no config.json")
         return read_json(self.config)
 
     def read_results(self) -> dict[str, Any]:
-        """What results.json holds. Raises ValueError where a number is missing."""
+        """The content of results.json. Raises ValueError where a number is missing."""
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
             if not isinstance(value := found.get(key), int | float):
@@ -49,8 +49,8 @@ class RunFolder:
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
-        """Write config.json, or find the same run, or a shorter one, there; its results if it is
-        finished. ValueError if there is another. resume: False to remove first what is there."""
+        """Write config.json, or continue the same run or a shorter one; returns its results if it
+        is finished. ValueError if the folder holds another run. resume: False empties it first."""
         if not resume:
             for name in _FILES:
                 (self.path / name).unlink(missing_ok=True)
@@ -63,7 +63,7 @@ class RunFolder:
         return self.read_results() if self.results.exists() else None
 
     def require(self, config: dict[str, Any]) -> None:
-        """Raise ValueError if the folder holds another run than this, or a longer one."""
+        """Raise ValueError if the folder holds a different run, or a longer one."""
         there = self.read_config() if self.config.exists() else config
         differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
         if differing and _without_length(there) == _without_length(config):
@@ -76,7 +76,7 @@ class RunFolder:
 
 
 def length(config: dict[str, Any]) -> Any:
-    """How long a run is to be: timesteps, or iterations among its hyperparameters."""
+    """The length of a run: its timesteps, or the iterations among its hyperparameters."""
     given = config.get("hyperparameters")
     return config.get("timesteps") or (isinstance(given, dict) and given.get("iterations")) or 0
 
@@ -90,8 +90,8 @@ def _without_length(config: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Training:
-    """What `train` did: the run's folder, its results.json, and the step that it started from, 0
-    for a new run; None if the run had been finished before and nothing was done."""
+    """The result of `train`: the run's folder, the content of its results.json, and the step it
+    started from: 0 for a new run, None if the run was already finished and nothing was done."""
 
     folder: RunFolder
     results: dict[str, Any]
@@ -100,14 +100,14 @@ class Training:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path that takes the place of `path` once it is written and on the disk: `path`,
-    or what it links to, holds the old content or the new one. Of several processes the last one
-    stays; what a killed one had begun is removed a day later. Raises OSError, which names `path`,
-    for a full disk, and for something else than a file."""
+    """Yield a temporary path that replaces `path` once it is written and synced: `path`, or the
+    file it links to, holds either the old content or the new. If several processes write, the last
+    one wins; the unfinished file of a killed one is removed a day later. Raises OSError, which
+    names `path`, for a full disk, and for anything but a file."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
-    beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # names may have no room for more
+    beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, as names have a limit
     temporary = target.with_name(f"{beginning}{uuid.uuid4().hex}.tmp")
     for left in target.parent.glob(f"{beginning}*.tmp"):
         with suppress(FileNotFoundError):  # another process has removed it
@@ -127,7 +127,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
+    """Write a JSON file; an interruption leaves the old one."""
     with replacing(path) as temporary:
         temporary.write_text(as_text(content), encoding="utf-8")
 
@@ -137,7 +137,7 @@ def as_text(content: dict[str, Any]) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; ValueError names the file if it holds none."""
+    """Read a JSON object; ValueError, which names the file, for anything else."""
     if not path.is_file() or path.stat().st_size > _LARGEST_JSON:
         raise ValueError(f"{str(path)!r} must be a file of at most {_LARGEST_JSON} bytes")
     try:

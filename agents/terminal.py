@@ -1,4 +1,4 @@
-"""Tables and progress bars at a terminal, by Rich where needed; plain text elsewhere."""
+"""Tables and progress bars: by Rich at a terminal, in plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Columns of words, and cells, that are shown in another way than figures.
+# Columns of words, which are aligned to the left; figures are aligned to the right.
 _WORDS = frozenset({
     "name", "title", "env", "policy", "integrator", "quantity", "source", "case", "declared",
     "verdict", "value", "conserves free", "conserves in gravity",
 })  # fmt: skip
-# With these in the environment Rich may take what is none for a terminal.
+# With these in the environment Rich may treat any stream as a terminal.
 _TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 
 def styled(*, stderr: bool = False) -> bool:
-    """Whether the standard output, or error, is a terminal that shows more than text."""
+    """Whether the standard output, or error, is a terminal that can show styles."""
     stream = sys.stderr if stderr else sys.stdout
     if not (stream.isatty() or os.environ.keys() & _TERMINALS):
         return False
@@ -32,18 +32,18 @@ def styled(*, stderr: bool = False) -> bool:
 
 
 def plain(text: str) -> str:
-    """The text, and as \\x1b and the like what of it a terminal would obey: a file may hold it."""
+    """Escape control characters, as \\x1b: text from a file could command the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def print_json(content: Any) -> None:
-    """Write JSON to the standard output; NumPy numbers included."""
+    """Write JSON to the standard output; NumPy numbers are allowed."""
     print(json.dumps(content, indent=2, default=lambda value: value.item()))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table to the standard output. A terminal folds the cells for which it is too narrow;
-    elsewhere every row is one line of all columns, between them two spaces."""
+    """Write a table to the standard output. A narrow terminal folds long cells; elsewhere each row
+    is one line, its columns two spaces apart."""
     title, rows = plain(title), [tuple(map(plain, row)) for row in rows]
     if not styled():
         _print_text(title, columns, rows)
@@ -77,7 +77,7 @@ def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def bar(*, hidden: bool = False) -> Progress:
-    """A progress bar on stderr that vanishes at its end, hidden where that is no terminal."""
+    """A progress bar on stderr that vanishes at its end; hidden if stderr is not a terminal."""
     from rich import progress
     from rich.console import Console
 
@@ -95,12 +95,12 @@ def bar(*, hidden: bool = False) -> Progress:
 
 
 class Counter:
-    """Shows (done, all) as one line of a progress bar; as long as `all` is None it only moves."""
+    """One line of a progress bar, called with (done, total); it pulses while total is None."""
 
     def __init__(self, shown: Progress, what: str, total: int | None = None) -> None:
         self.shown, self.task = shown, shown.add_task(what, total=total)
 
     def __call__(self, done: int, total: int, mean_return: float | None = None) -> None:
-        """So much is done, of all; mean_return: of the last episodes of a training."""
+        """Show the progress; mean_return: of a training's latest episodes."""
         what = None if mean_return is None else f"return {mean_return:6.1f}"
         self.shown.update(self.task, completed=done, total=total, description=what)

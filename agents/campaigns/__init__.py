@@ -1,7 +1,7 @@
-"""Monte Carlo campaigns: dispersed runs by the thousand, requirements, and what drives them.
+"""Monte Carlo campaigns: thousands of dispersed runs, requirements and sensitivities.
 
-`campaign` flies one, or goes on with it; `Campaign` is what it leaves in a folder, `Report` what
-that says, `Replay` one of its runs again. See docs/campaign.md.
+`campaign` flies a campaign or continues it; a `Campaign` is its folder, a `Report` its results, a
+`Replay` one of its runs, flown again. See docs/campaign.md.
 """
 
 from collections.abc import Mapping
@@ -46,13 +46,14 @@ def campaign(
     """Fly a task `runs` times with every policy, all of them with the same draws, and report.
 
     policies: names of controllers, folders, "pretrained", or objects with `predict` by name.
-    out: folder of the campaign; what is flown there is not flown again. spread: distributions by
-    name, require: limits by figure, see docs/campaign.md. env_kwargs: of the nominal env, for all.
-    seed: of all draws. window [s]: the last part of a run, of which errors are told; default that
-    in which success is. estimator: behind `rbgym.agents.controllers.Estimating`. impossible:
-    "redraw" to draw anew what cannot be. group: runs that are flown together, by default 512, or
-    32 if they share draws or are long. jobs: processes, default as joblib is configured.
-    with_budget: fly once more without each source. Raises ValueError for bad arguments.
+    out: folder of the campaign; runs in it are not flown again. spread: distributions by name,
+    require: limits by figure, see docs/campaign.md. env_kwargs: arguments of the nominal env, for
+    all policies. seed: of all draws. window [s]: the last part of a run, in which errors count; by
+    default as long as success must last. estimator: put `rbgym.agents.controllers.Estimating` in
+    front of every policy. impossible: "refuse" draws that are impossible, or "redraw" them. group:
+    runs that are flown together, by default 512, or 32 if they share draws or are long. jobs:
+    number of processes, by default as joblib is configured. with_budget: fly the campaign again
+    without each source. Raises ValueError for bad arguments.
     """
     plan = Plan.of(
         env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,

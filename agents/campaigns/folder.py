@@ -1,9 +1,9 @@
-"""A campaign's folder: groups of runs as they are flown, and the table of all.
+"""A campaign's folder: a file for each group of runs, and the table of all runs.
 
-campaign.json              what is flown, see `Plan`
+campaign.json              the `Plan`
 groups/000000.parquet      the rows of a group, whole or absent
-groups/000000.npz          how many of its runs have which attitude error over time
-runs.parquet, runs.csv     one row a run and contender
+groups/000000.npz          histograms of its runs' attitude errors over time
+runs.parquet, runs.csv     one row for each run and contender
 """
 
 import math
@@ -27,13 +27,13 @@ from rbgym.arguments import count
 from rbgym.envs.layers import plain
 from rbgym.quaternion import Array
 
-_FIRST = 4  # columns before those of the draws
-_BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of attitude errors over time
-_INSTANTS = 120  # of which those are kept, at most
+_FIRST = 4  # columns in front of the draws
+_BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of the histograms of attitude errors
+_INSTANTS = 120  # most histograms over time
 
 
 class Campaign:
-    """So many runs of a plan, in a folder."""
+    """A number of runs of a plan, and the folder that holds them."""
 
     def __init__(self, plan: Plan, folder: Path, runs: int) -> None:
         self.plan, self.folder, self.runs = plan, Path(folder), count("runs", runs)
@@ -41,7 +41,8 @@ class Campaign:
 
     @classmethod
     def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
-        """The campaign of a folder, or ValueError. policies: those that are objects, by name."""
+        """Open the campaign in a folder; ValueError if there is none. policies: by name, those that
+        are objects, which the folder cannot hold."""
         config = read_json(Path(folder) / "campaign.json")
         own = {**config["plan"]["policies"], **(policies or {})}
         return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])
@@ -55,9 +56,10 @@ class Campaign:
         return figures_of(self.pilot.nominal.env, self.plan.estimator)
 
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
-        """Fly the groups that are not there yet, and write the table. jobs: processes, default what
-        `joblib.parallel_config` says, or one. Killed at any moment, it goes on with what is left.
-        Raises ValueError for draws that cannot be, and where the folder holds another campaign."""
+        """Fly the groups that are missing, and write the table. jobs: number of processes, by
+        default that of `joblib.parallel_config`, or one. After an interruption at any moment, call
+        it again to continue. Raises ValueError for draws that are impossible, and if the folder
+        holds another campaign."""
         self._claim()
         if self.plan.impossible == "refuse":
             self.pilot.spread.check(self.runs, self.plan.group)
@@ -74,9 +76,9 @@ class Campaign:
         return self
 
     def _claim(self) -> None:
-        """Write campaign.json; ValueError where there is another one. More runs may follow."""
-        path, told = self.folder / "campaign.json", plain(vars(self.plan))
-        config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": told}
+        """Write campaign.json; ValueError if another campaign is there. `runs` may differ."""
+        path, own = self.folder / "campaign.json", plain(vars(self.plan))
+        config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": own}
         if path.exists():
             there = read_json(path)
             was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
@@ -99,11 +101,11 @@ class Campaign:
 
     @cached_property
     def columns(self) -> dict[str, dict[str, Array]]:
-        """The table by contender and column, by run; ValueError where some are left to fly."""
+        """The columns (runs,) by name, of each contender; ValueError if runs are missing."""
         path = self.folder / "runs.parquet"
         table = parquet.read_table(path) if path.exists() else None
         if table is None or len(table) != self.runs * len(self.plan.policies):
-            raise ValueError(f"{str(self.folder)!r} has runs that are left to fly: fly it again")
+            raise ValueError(f"{str(self.folder)!r} lacks some of its runs: fly it again")
         found = {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
         names = found["contender"]
         return {
@@ -113,7 +115,7 @@ class Campaign:
 
     @property
     def draws(self) -> dict[str, int]:
-        """The columns that hold what was drawn, and how many of each are independent."""
+        """The columns of the draws, and the number of independent values in each."""
         names = [*next(iter(self.columns.values()))]
         shared = {
             place.columns[k] for one in self.pilot.spread.sources if one.per_group
@@ -127,8 +129,8 @@ class Campaign:
         return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
-        """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg] of the runs that are
-        in flight then, to 5 %; of whole groups, which leave counts behind."""
+        """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg], to 5 %, over the
+        runs still in flight. They come from the histograms of whole groups."""
         counts: Any = 0
         for group in self.groups:
             with np.load(self._rows(group).with_suffix(".npz")) as found:
@@ -140,7 +142,7 @@ class Campaign:
 
 
 def _fly(plan: Plan, group: int, path: Path) -> None:
-    """Fly and write a group."""
+    """Fly a group of runs, and write its two files."""
     pilot = Pilot(plan)
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
@@ -153,7 +155,7 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
         np.savez_compressed(file, **counts)
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
-    with replacing(path) as temporary:  # last: it says that the group is flown
+    with replacing(path) as temporary:  # last, as it marks the group as flown
         parquet.write_table(pa.Table.from_pydict(table), temporary)
 
 
@@ -162,7 +164,7 @@ def _stride(steps: int) -> int:
 
 
 def _counts(leg: Leg, steps: int) -> NDArray[np.int64]:
-    """How many runs have which attitude error, (instants, bins)."""
+    """Histograms of the attitude error over the runs, (instants, bins)."""
     angle = np.full((steps, len(leg.runs)), np.nan)
     angle[: len(leg.flight.histories["angle"])] = leg.flight.histories["angle"][..., 0]
     rows = np.degrees(angle[:: _stride(steps)])

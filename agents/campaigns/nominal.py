@@ -1,5 +1,5 @@
-"""The nominal env of a campaign: what of it can be drawn, and how a draw is given to it, by
-`reset` for each run, or by arguments of the env for a group of runs."""
+"""The nominal env of a campaign: the numbers of it that can be drawn, and how to set them, by
+`reset` for each run or by arguments of the env for a group of runs."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,18 +20,19 @@ from rbgym.envs.orbit import places_of
 from rbgym.envs.parts import parameters
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
 
-# How a number is set: by a reset's `parameters` or `state`, or by arguments of the env.
+# Ways to set a number: a reset's `parameters`, a reset's `state`, arguments of the env.
 PARAMETER, START, GROUP = "parameter", "start", "group"
 PER_RUN = tuple(one.name for one in parameters.ALL)
 _AT_ZERO = "misalignment", "axes", "rate_bias"
-# Parts of the resolved configuration of which an argument of the env sets numbers.
+# Parts of the resolved configuration whose numbers an argument of the env sets.
 _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",
           "randomization", "disturbance", "faults", "constraints", "orbit")  # fmt: skip
 
 
 class Place(NamedTuple):
-    """Numbers that can be drawn, by name: how they are set, what they are without a spread (None
-    where the env draws it), the end of each one's own name, and the bounds of what is possible."""
+    """Numbers that can be drawn together. level: how they are set. nominal: their values without a
+    spread; None where the env draws them. labels: suffix of each number's name. low, high: bounds
+    of the possible values."""
 
     name: str
     level: str
@@ -46,17 +47,17 @@ class Place(NamedTuple):
 
     @property
     def default(self) -> Array:
-        """The nominal numbers, 0 where the env draws them."""
+        """The nominal numbers; 0 where the env draws them."""
         return np.zeros(len(self.labels)) if self.nominal is None else self.nominal
 
 
 class Nominal:
-    """The env of a campaign without its spread. names: of what is drawn, so that `reset` takes what
-    is a parameter of an episode. places: all that can be drawn, by name."""
+    """The env of a campaign without its spread. names: of the numbers to draw; `reset` accepts
+    those that are parameters of an episode. places: by name, all numbers that can be drawn."""
 
     def __init__(self, env_id: str, env_kwargs: Mapping[str, Any], names: Iterable[str]) -> None:
         drawn = {_own(name).partition(".")[0] for name in names} - {"rate_bias"}
-        given = {name: value for name, value in env_kwargs.items() if name != "info"}  # all is seen
+        given = {name: value for name, value in env_kwargs.items() if name != "info"}  # all needed
         if zeros := {name: 0.0 for name in PER_RUN if name in drawn}:
             given["randomization"] = zeros | (given.get("randomization") or {})
         self.env_id, self.env_kwargs = env_id, in_time(env_id, given)
@@ -68,12 +69,12 @@ class Nominal:
         self.places = {one.name: one for one in found}
 
     def make(self, lanes: int, changes: Mapping[str, Any]) -> Any:
-        """A vector env, some of its arguments changed, which leaves resets to the caller."""
+        """Make a vector env, with changed arguments; the caller resets its lanes."""
         mode, kwargs = AutoresetMode.DISABLED, {**self.env_kwargs, **changes}
         return gym.make_vec(self.env_id, lanes, autoreset_mode=mode, **kwargs)
 
     def find(self, name: str) -> tuple[Place, list[int]]:
-        """The place of a name, and which of its numbers; ValueError for an unknown one."""
+        """Find the place of a name and the indices of its numbers; ValueError if unknown."""
         own = _own(name)
         for one in self.places.values():
             if own == one.name:
@@ -109,11 +110,11 @@ class Nominal:
     def _numbers(self) -> Iterator[Place]:
         for name, value in _leaves({part: self.tree.get(part) for part in _PARTS}):
             values = np.asarray(value, dtype=np.float64)
-            if name != "body.inertia":  # which is drawn as "inertia"
+            if name != "body.inertia":  # it is drawn as "inertia"
                 yield Place(name, GROUP, values.ravel(), _labels(values.shape))
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:
-        """Arguments of an env with these numbers of the level `GROUP`, (size,) by name."""
+        """Arguments of an env that set these numbers of the level `GROUP`, (size,) by name."""
         changes = dict[str, Any]()
         for name, numbers in values.items():
             part, *keys = name.split(".")
@@ -125,7 +126,7 @@ class Nominal:
         return changes
 
     def _changed(self, part: str, keys: list[str], value: Any, before: Any) -> Any:
-        """The argument `part` with this number in it; before: what was changed of it."""
+        """The argument `part` with this number set; before: the argument as changed so far."""
         if not keys:
             return value
         if part == "actuator":
@@ -137,7 +138,7 @@ class Nominal:
             ]
         if part == "sensor":
             sensor = before or self.setup.parts.sensor
-            sensor = getattr(sensor, "sensor", sensor)  # within one that may fail
+            sensor = getattr(sensor, "sensor", sensor)  # the one inside a sensor that may fail
             if keys[0] != "boresight" and np.min(value) < 0.0:
                 raise ValueError(f"sensor {keys[0]} must not be negative, got {value!r}")
             return sensor._replace(**{keys[0]: tuple(value) if isinstance(value, list) else value})
@@ -149,7 +150,7 @@ class Nominal:
         return {**(own if isinstance(own, Mapping) else {}), ".".join(keys): value}
 
     def possible(self, values: Mapping[str, Array], runs: int) -> NDArray[np.bool_]:
-        """Which of the runs can be, (runs,); values: (runs, size) by name."""
+        """Whether each run's values are possible, (runs,) bool; values: (runs, size) by name."""
         good = np.ones(runs, dtype=np.bool_)
         for name, numbers in values.items():
             place = self.places[name]
@@ -159,7 +160,7 @@ class Nominal:
         return good
 
     def options(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> dict[str, Any]:
-        """Options of a reset with these numbers, (n, size) by name, the rest as in `state`."""
+        """Options of a reset that set these numbers, (n, size) by name; the rest as in `state`."""
         found = {n: v for n, v in values.items() if self.places[n].level == PARAMETER}
         n = len(state["quaternion"])
         if found.keys() & {"inertia", "axes"}:
@@ -172,7 +173,7 @@ class Nominal:
         return options | ({"state": self._start(state, starts)} if starts else {})
 
     def _start(self, state: Mapping[str, Array], drawn: dict[str, Array]) -> dict[str, Any]:
-        """options["state"]: the env's own, some of it drawn."""
+        """options["state"]: the env's own start with the drawn numbers."""
         names = ["quaternion", *(n for n, one in self.places.items() if one.level == START)]
         if self.setup.parts.goal.has_target():
             names.append("target_quaternion")
@@ -190,7 +191,7 @@ class Nominal:
 
 
 def varied(env: Any) -> set[str]:
-    """Parameters that differ from episode to episode in an env."""
+    """Names of the parameters that an env draws for each episode."""
     named = {*env.episodes.setup.varied, "rate_bias"}
     return named | {"actuator_scale"} if "failure" in named else named
 
@@ -207,14 +208,14 @@ def _labels(shape: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Names and values of all numbers, and of arrays of them."""
+    """Yield names and values of all numbers and arrays of numbers."""
     for name, node in tree.items():
         if not isinstance(node, Mapping):
             continue
         if {*node} != {"value", "source"}:
             yield from _leaves(node, f"{before}{name}.")
         elif isinstance(value := node["value"], int | float | list) and not isinstance(value, bool):
-            with suppress(ValueError):  # of lists within that differ in length
+            with suppress(ValueError):  # inner lists that differ in length
                 array = np.asarray(value)
                 if array.size and array.dtype.kind in "if":
                     yield before + name, value

@@ -1,4 +1,4 @@
-"""A campaign as pictures."""
+"""Plots of a campaign."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,14 +18,14 @@ _MOST = 12  # draws of a tornado
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write histograms, cumulative curves, sensitivities and the envelope over time as PNG."""
+    """Write histograms, cumulative curves, sensitivities and the envelope over time as PNGs."""
     folder.mkdir(parents=True, exist_ok=True)
     for draw in (histograms, cumulative, tornado, envelope):
         save(draw(report), folder / f"{draw.__name__}.png")
 
 
 def histograms(report: Report) -> Figure:
-    """How many runs have which value of a figure, and its limits."""
+    """Plot histograms of the figures over the runs, and their limits."""
 
     def draw(ax: Any, values: Array, ends: tuple[float, float], **line: Any) -> None:
         ax.hist(values[np.isfinite(values)], 60, range=ends, histtype="step", **line)
@@ -34,10 +34,10 @@ def histograms(report: Report) -> Figure:
 
 
 def cumulative(report: Report) -> Figure:
-    """The share of runs up to a value of a figure, and its limits."""
+    """Plot cumulative distributions of the figures over the runs, and their limits."""
 
     def draw(ax: Any, values: Array, ends: tuple[float, float], **line: Any) -> None:
-        own = np.sort(values)  # what never happened is infinite, and beyond the edge
+        own = np.sort(values)  # a run that never settles is infinite, and beyond the edge
         share = 100.0 * np.arange(1, len(own) + 1) / len(own)
         ax.step(own[np.isfinite(own)], share[np.isfinite(own)], where="post", **line)
 
@@ -46,7 +46,7 @@ def cumulative(report: Report) -> Figure:
 
 @style.context()
 def _each(report: Report, draw: Callable[..., None], label: str) -> Figure:
-    """The main figures and those with a requirement; `draw` draws each contender of one."""
+    """Plot the main figures and those with a requirement, by `draw` for each contender."""
     wanted = [*next(iter(report.verdicts.values()))]
     shown = {*_MAIN, *(one.figure for one in wanted)}
     names = [name for name in report.campaign.figures if name in shown]
@@ -66,7 +66,7 @@ def _each(report: Report, draw: Callable[..., None], label: str) -> Figure:
 
 @style.context()
 def tornado(report: Report) -> Figure:
-    """The strongest effects of the draws, with intervals."""
+    """Plot the strongest effects of the draws, with intervals."""
     many = len(report.effects)
     figure = style.picture(7.0, 3.2 * many, report.campaign.plan.env_id)
     axes = figure.subplots(many, 1, squeeze=False)[:, 0]
@@ -83,7 +83,7 @@ def tornado(report: Report) -> Figure:
 
 @style.context()
 def envelope(report: Report) -> Figure:
-    """Median, 95 % and 99.73 % of the attitude error over time."""
+    """Plot quantiles of the attitude error over time: 50, 95 and 99.73 %."""
     figure = style.picture(7.0, 3.2, report.campaign.plan.env_id)
     ax = figure.subplots()
     for k, contender in enumerate(report.campaign.columns):

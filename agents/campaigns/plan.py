@@ -1,4 +1,4 @@
-"""What a campaign flies, as plain data; the pilot of groups of its runs; the figures of each."""
+"""The plan of a campaign, as plain data; the pilot that flies its runs; the figures of a run."""
 
 import json
 import zlib
@@ -27,19 +27,20 @@ from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, angle_between, conjugate, multiply
 
 SUCCESS = "success"
-# Figures of a run; a name ends in its unit. A run that does not settle does so at infinity.
+# Figures of a run; a name ends in its unit. The settling time is infinite for a run that does not.
 FIGURES = (
     "settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
     "peak_rate_deg_s", "peak_torque_nm", "peak_wheel_momentum_nms", "violations",
 )  # fmt: skip
-_WIDE, _NARROW, _LONG = 512, 32, 4000  # runs of a group; of long runs, or such that share draws
-_READ = "observation", "preview"  # what a policy was trained to read; all else is the campaign's
+# Runs of a group; runs of a group if they are longer than _LONG steps or share draws.
+_WIDE, _NARROW, _LONG = 512, 32, 4000
+_READ = "observation", "preview"  # from a policy's training; the campaign sets all other arguments
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign flies. policies: names, or objects with `predict`, by name. group: runs that
-    share an env. window [s]. estimator: before every policy. without: a source left nominal."""
+    """The settings of a campaign, see `campaign`. policies: names, or objects with `predict`, by
+    name. group: number of runs that share an env. without: a source that stays nominal."""
 
     env_id: str
     policies: Mapping[str, Any]
@@ -54,7 +55,7 @@ class Plan:
 
     @classmethod
     def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
-        """Checked, with its defaults; ValueError for what is none."""
+        """Check the arguments and fill in the defaults; ValueError for bad ones."""
         listed = [policies] if isinstance(policies, str) else policies
         by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}
         if not by_name:
@@ -77,19 +78,20 @@ class Plan:
 
 @dataclass(frozen=True)
 class Flight:
-    """What a policy made of n runs, and their figures.
+    """n runs of a policy, and their figures.
 
-    The attitude error e(t) is the rotation vector from target to body, body axes; of a task whose
-    goal is an axis, the one angle. Over the window, the last seconds of a run, each at its worst
-    instant, by ECSS-E-ST-60-10C (2008), section 3.2: APE, |e(t)|; RPE, |e(t) - mean of e over the
-    window|; AKE, the angle from the true attitude to what an estimator holds or, without, the
-    sensors show.
+    The attitude error e(t) is the rotation vector from target to body, body axes; if the goal is an
+    axis, the angle to it. Errors by ECSS-E-ST-60-10C (2008), section 3.2, are the worst within the
+    window, which is the last seconds of a run: APE, |e(t)|; RPE, |e(t) - mean of e over the
+    window|; AKE, the angle between the true attitude and the estimator's, or the sensors' without
+    an estimator.
 
-    histories: (instants, n, size) by name, nan after the end: relative (attitude from target, w x y
-    z), angle and rate_error to the goal [rad, rad/s], reached, and of the state quaternion,
-    target_quaternion, angular_velocity, perhaps wheel_momentum; of each control period, one fewer,
-    command, torque, cost and shown, the attitude relative to the target that the policy went by.
-    lengths (n,): control periods flown. ended (n,): why; "success" where it was one.
+    histories: (instants, n, size) by name, nan after the end: relative (attitude relative to the
+    target, w x y z), angle and rate_error to the goal [rad, rad/s], reached; from the state,
+    quaternion, target_quaternion, angular_velocity and, if there are wheels, wheel_momentum. Of
+    each control period, so one instant fewer: command, torque, cost and shown, the attitude
+    relative to the target that the policy used. lengths (n,): control periods flown. ended (n,):
+    the reason of the end; "success" for a success.
     """
 
     histories: dict[str, Array]
@@ -101,7 +103,7 @@ class Flight:
     hold: float
 
     def figures(self, window: float) -> dict[str, Array]:
-        """Those of `FIGURES` that the task has, (n,) each. window [s]."""
+        """Compute those of `FIGURES` that the task has, (n,) each. window [s]."""
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
         inside = (steps <= self.lengths) & (steps >= self.lengths - round(window / self.dt))
         reached = np.nan_to_num(seen["reached"][..., 0], nan=1.0) == 1.0
@@ -133,7 +135,7 @@ class Flight:
 
 
 def figures_of(env: Any, estimator: bool = False) -> list[str]:
-    """Those of `FIGURES` that the runs of an env have, behind an estimator or not."""
+    """The names of `FIGURES` that apply to an env, with or without an estimator."""
     base, has = env.unwrapped, dict.fromkeys(FIGURES, True)
     has["ape_deg"] = has["rpe_deg"] = bool(base.goal.angle_off)
     noisy = estimator or bool(base.episodes.setup.parts.sensor.is_noisy())
@@ -144,7 +146,7 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
 
 
 def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
-    """Every lane to the end of its run. see: called at each instant, with the lanes in flight."""
+    """Fly every lane to its end. see: called at each instant with its number, lanes in flight."""
     env, n = player.env.unwrapped, player.env.num_envs
     names = figures_of(player.env, isinstance(player.policy, Estimating))
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
@@ -184,7 +186,7 @@ def _state(player: Player) -> dict[str, Array]:
 
 
 def _shown(player: Player, observation: Any) -> Array:
-    """The attitude relative to the target, as the policy took it to be when it acted."""
+    """The attitude relative to the target on which the policy based its action."""
     if isinstance(player.policy, Estimating):
         return np.asarray(player.state[0].attitude)
     rows = relative(observation) if isinstance(observation, dict) else observation
@@ -192,14 +194,14 @@ def _shown(player: Player, observation: Any) -> Array:
 
 
 def _reasons(player: Player) -> NDArray[np.str_]:
-    """Why each lane that has ended did."""
+    """The reason of the end of each lane that has ended."""
     info, found = player.info, np.where(player.terminated, "terminated", "truncated")
     found = np.where(info["is_success"], "success", found)
     return np.where(info["integration_failed"], "integration failed", found)
 
 
 class Leg(NamedTuple):
-    """A group of runs as one contender flew them; columns: what they drew and began with, (n,)."""
+    """A group of runs that one contender has flown. columns: their draws and starts, (n,) each."""
 
     runs: range
     seeds: list[int]
@@ -207,7 +209,7 @@ class Leg(NamedTuple):
     flight: Flight
 
     def rows(self, contender: str, window: float) -> dict[str, Any]:
-        """Columns of the campaign's table, (n,) each. window [s]: of the figures."""
+        """The columns of the campaign's table, (n,) each. window [s]: of the figures."""
         n, flight = len(self.runs), self.flight
         return {
             "run": np.array(self.runs, dtype=np.int64),
@@ -223,7 +225,7 @@ class Leg(NamedTuple):
 
 
 class Pilot:
-    """Flies the groups of a plan. Laws are made for the nominal env: they do not know the draws."""
+    """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -236,10 +238,10 @@ class Pilot:
             for name, one in plan.policies.items()
         }
         self._laws = {name: self._law(one) for name, one in self.contenders.items()}
-        self._drawn: tuple[Any, ...] = ()  # of the group that was flown last
+        self._drawn: tuple[Any, ...] = ()  # the latest group and its draws
 
     def digests(self) -> dict[str, int]:
-        """What tells a trained policy from another in the same folder."""
+        """Checksums of the trained policies, which reveal that one has been replaced."""
         return {
             name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
             for name, one in self.contenders.items()
@@ -257,7 +259,7 @@ class Pilot:
             return Estimating.for_env(law, env) if self.plan.estimator else law
 
     def fly(self, group: int, name: str, camera: Any = None) -> Leg:
-        """A group of runs of one contender. camera: of an env, what `fly` calls."""
+        """Fly a group of runs with one contender. camera: makes, for an env, the `see` of `fly`."""
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
@@ -275,9 +277,9 @@ class Pilot:
             return Leg(runs, seeds, columns, fly(player, camera and camera(env)))
 
     def _begin(self, player: Player, seeds: list[int], draws: Draws) -> None:
-        """Put what runs draw in the place of what the env has drawn."""
+        """Reset the env with the runs' draws instead of its own."""
         env, own = player.env, player.env.unwrapped.state
-        for _ in range(2):  # again where a target moves with what is drawn, as a place on an orbit
+        for _ in range(2):  # twice if draws move the target, as a place on an orbit does
             options = self.nominal.options(own, draws)
             player.observation, player.info = env.reset(seed=seeds, options=options)
             target = env.unwrapped.state["target_quaternion"]
@@ -290,7 +292,7 @@ class Pilot:
             }
 
     def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:
-        """Everything that was drawn, one number a column: by the spread, then by the env itself."""
+        """All draws, a column for each number: first the spread's, then the env's own."""
         env, places = player.env.unwrapped, self.nominal.places
         drawn, found = dict[str, Array](), dict[str, Array]()
 

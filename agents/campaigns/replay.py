@@ -1,4 +1,4 @@
-"""One run of a campaign flown again, with all that can be told of it."""
+"""Flies one run of a campaign again, and records its full telemetry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from rbgym.quaternion import Array, multiply
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_UNTOLD = "angle", "rate_error", "reached", "cost", "shown", "relative"
+_NO_TELEMETRY = "angle", "rate_error", "reached", "cost", "shown", "relative"
 _AXES = {"quaternion": "wxyz", "target_quaternion": "wxyz", "estimate": "wxyz",
          "angular_velocity": "xyz", "torque": "xyz"}  # fmt: skip
 _SIZE = 360  # pixels of a film
@@ -28,10 +28,11 @@ _SIZE = 360  # pixels of a film
 
 @dataclass(frozen=True)
 class Replay:
-    """A run again. row: its row of the table, by column. time: instants [s], (m,). telemetry: (m,
-    size) by name: quaternion, target_quaternion and estimate, as held or shown, body to world;
-    angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s]; attitude_error
-    [rad]; command. What acts in a control period stands at its beginning, nan at the end."""
+    """A run flown again. row: its row of the table, by column. time: instants [s], (m,). telemetry:
+    (m, size) by name: quaternion, target_quaternion and estimate (the estimator's attitude or the
+    sensors'), body to world; angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum
+    [N m s]; attitude_error [rad]; command. Values of a control period are at its first instant; the
+    last instant has nan."""
 
     run: int
     contender: str
@@ -43,7 +44,7 @@ class Replay:
     def of(
         cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
     ) -> "Replay":
-        """Fly the run's group again as the campaign did, to the last bit. contender: default the
+        """Fly the run's group again as the campaign did, to the last bit. contender: by default the
         first. video: a film to write, .mp4 or .gif. ValueError for an unknown run or contender."""
         if not (isinstance(run, int) and 0 <= run < campaign.runs):
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
@@ -55,19 +56,19 @@ class Replay:
         if film and video:
             film.write(video)
         seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
-        told = {n: values[:m, lane] for n, values in seen.items() if n not in _UNTOLD}
-        told["attitude_error"] = seen["angle"][:m, lane]
+        telemetry = {n: values[:m, lane] for n, values in seen.items() if n not in _NO_TELEMETRY}
+        telemetry["attitude_error"] = seen["angle"][:m, lane]
         if "shown" in seen:
             shown = seen["shown"][:m, lane]
-            told["estimate"] = multiply(told["target_quaternion"][: len(shown)], shown)
-        for n, values in told.items():
-            told[n] = np.full((m, values.shape[1]), np.nan)
-            told[n][: len(values)] = values
+            telemetry["estimate"] = multiply(telemetry["target_quaternion"][: len(shown)], shown)
+        for n, values in telemetry.items():
+            telemetry[n] = np.full((m, values.shape[1]), np.nan)
+            telemetry[n][: len(values)] = values
         row = {n: values[lane] for n, values in leg.rows(name, campaign.plan.window).items()}
-        return cls(run, name, row, leg.flight.dt * np.arange(m), told)
+        return cls(run, name, row, leg.flight.dt * np.arange(m), telemetry)
 
     def differs(self, campaign: Campaign) -> list[str]:
-        """Columns that differ from the table's: none on a machine that rounds alike."""
+        """Columns that differ from the table; none on a machine with the same rounding."""
         there = campaign.columns[self.contender]
         return [name for name, value in self.row.items() if there[name][self.run] != value]
 
@@ -80,7 +81,7 @@ class Replay:
             csv.write_csv(Table.from_pydict(table), temporary)
 
     def figure(self) -> "Figure":
-        """Attitude error, rates, momenta of wheels, torque and commands over time."""
+        """Plot attitude error, rates, momenta of wheels, torque and commands over time."""
         from rbgym.plot import style
 
         labels = {"attitude_error": "error [deg]", "angular_velocity": "rates [deg/s]",
@@ -103,7 +104,7 @@ class Replay:
 
 
 class _Film:
-    """Pictures of a lane in flight."""
+    """Records pictures of one lane while a group flies."""
 
     def __init__(self, campaign: Campaign, lane: int) -> None:
         setup = campaign.pilot.nominal.setup
@@ -111,7 +112,7 @@ class _Film:
         self.timing, self.frames = videos.Timing.of(setup.dt, int(setup.limit)), list[Any]()
 
     def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
-        """What takes them, as `plan.fly` calls it."""
+        """The function that records an env's lane, for the argument `see` of `plan.fly`."""
 
         def see(instant: int, running: NDArray[np.bool_]) -> None:
             if running[self.lane]:

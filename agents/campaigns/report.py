@@ -1,4 +1,4 @@
-"""What a campaign says, as data and tables, and whether its runs show requirements to be met."""
+"""The results of a campaign, as data and tables, and the verdicts on requirements."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -27,16 +27,16 @@ from rbgym.envs.layers import plain
 from rbgym.quaternion import Array
 
 QUANTILES = 0.5, 0.95, 0.9973
-_MOST = 8  # draws that a table shows
+_MOST = 8  # rows of a table of draws
 MET, NOT_MET, UNDECIDED = "met", "not met", "undecided"
-_DECIDING = 1e9  # runs beyond which nobody decides
+_DECIDING = 1e9  # the search for a deciding number of runs stops here
 _OF_BUDGET = "ape_deg", "rpe_deg", "rate_error_deg_s"
 
 
 class Finding(NamedTuple):
-    """value: what the runs have, with its interval. margin: to the limit, negative beyond it.
-    shown: confidence at which they show the requirement to be met. decides: about how many runs
-    would decide what is undecided, None for what is not, or beyond a billion."""
+    """A verdict on a requirement. value, low, high: the runs' figure and its interval. margin: to
+    the limit, negative beyond it. shown: confidence at which the runs show that it is met. decides:
+    about how many runs would decide an undecided one; None for others, and beyond a billion."""
 
     value: float
     low: float
@@ -50,8 +50,8 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Requirement:
-    """That a share of all runs has a figure of at most, or at least, a limit; of success that the
-    share has it. confidence: one-sided, at which that is to be shown."""
+    """Requires that a share of all runs keeps a figure at or below (or above) a limit, or, for
+    "success", that the share succeeds. confidence: one-sided, at which the runs must show it."""
 
     figure: str
     share: float
@@ -61,8 +61,8 @@ class Requirement:
 
     @classmethod
     def read(cls, require: Any, figures: Iterable[str]) -> list["Requirement"]:
-        """Those of {figure: {"quantile": p, "confidence": c, "at_most": limit}}, or of lists of
-        such; ValueError for what is none, and for figures that the task does not have."""
+        """Read {figure: {"quantile": p, "confidence": c, "at_most": limit}}, where a list may give
+        several for a figure. ValueError for bad ones, and for figures that the task lacks."""
         given = keys("require", require, [SUCCESS, *figures])
         return [
             cls._read(f"require[{figure!r}]", figure, one)
@@ -94,7 +94,7 @@ class Requirement:
         return f"{self.figure} of {100 * self.share:g} % {side} {self.limit:g}"
 
     def check(self, runs: int) -> None:
-        """Raise ValueError where so many runs cannot show it, even if none fails."""
+        """Raise ValueError if this number of runs cannot show it, even if no run fails."""
         if runs < (least := least_runs(self.share, self.confidence)):
             raise ValueError(
                 f"runs must be at least {least} for a requirement on {100 * self.share:g} % of all "
@@ -105,8 +105,8 @@ class Requirement:
         return np.asarray(values > self.limit if self.at_most else values < self.limit)
 
     def judge(self, sample: Sample) -> Finding:
-        """What the runs say of it: it is met where the lower bound of the share within the limit is
-        no less than the one asked for, and not met where the upper bound is."""
+        """Judge it by the share of runs within the limit: it is met if the lower bound of that
+        share is at least the required one, and not met if the upper bound is below."""
         hits = (~self.missed(sample.values)).astype(np.float64)
         n, within = sample.effective(hits), float(hits.mean())
         low, high = share_bounds(within * n, n, self.confidence)
@@ -127,7 +127,7 @@ class Requirement:
         return Finding(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
 
     def _decides(self, within: float) -> int | None:
-        """The fewest independent runs, to one in a hundred, that decide if this share is within."""
+        """The fewest independent runs, to 1 %, that decide if this share of them is within."""
         n = float(least_runs(self.share, self.confidence))
         while n < _DECIDING:
             low, high = share_bounds(within * n, n, self.confidence)
@@ -138,7 +138,7 @@ class Requirement:
 
 
 class Contribution(NamedTuple):
-    """The quantile of a figure with everything drawn, and with this source at its nominal value."""
+    """The quantile of a figure with all sources drawn, and with this one at its nominal value."""
 
     contender: str
     figure: str
@@ -151,8 +151,8 @@ class Contribution(NamedTuple):
 def contributions(
     campaign: Campaign, p: float = 0.95, jobs: int | None = None, progress: bool = False
 ) -> list[Contribution]:
-    """Those of every source that has a nominal value, on every figure of every contender, the
-    largest of a figure first: the campaign is flown again without each, into its folder."""
+    """Fly the campaign again without each source that has a nominal value, into a folder below its
+    own. Returns the contribution of each to every figure of every contender, the largest first."""
     found = list[Contribution]()
     for k, source in enumerate(campaign.pilot.spread.sources):
         if source.nominal is None:
@@ -169,8 +169,9 @@ def contributions(
 
 @dataclass(frozen=True)
 class Report:
-    """By contender: quantiles of figures and the success rate; differences of means from the first
-    contender on the same runs; verdicts; effects, strongest first. And the budget, if flown."""
+    """The results of a campaign. By contender: quantiles of figures and the success rate;
+    differences of means from the first contender on the same runs; verdicts; effects of draws,
+    strongest first. budget: the contributions, if they were flown."""
 
     campaign: Campaign
     figures: Mapping[str, Mapping[str, Mapping[float, Interval]]]
@@ -183,7 +184,7 @@ class Report:
     def of(
         cls, campaign: Campaign, require: Mapping[str, Any], budget: Iterable[Contribution] = ()
     ) -> "Report":
-        """Of a campaign that is flown. Raises ValueError for bad requirements."""
+        """Evaluate a campaign that is flown. Raises ValueError for bad requirements."""
         own, figures = campaign.columns, campaign.figures
         wanted = Requirement.read(require, figures)
         for one in wanted:
@@ -208,11 +209,11 @@ class Report:
 
     @property
     def all_met(self) -> bool:
-        """Whether every contender is shown to meet every requirement."""
+        """Whether the runs show that every contender meets every requirement."""
         return all(v.verdict == MET for own in self.verdicts.values() for v in own.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; None for what is not finite."""
+        """Convert to data for JSON; numbers that are not finite become None."""
         found = {
             "env_id": self.campaign.plan.env_id, "runs": self.campaign.runs,
             "figures": self.figures, "differences": self.differences,
@@ -249,8 +250,8 @@ class Report:
             ])  # fmt: skip
         columns = ("policy", "requirement", "value", "interval", "margin", "shown at", "verdict",
                    "runs to decide")  # fmt: skip
-        if said := [_row(n, *one) for n, own in self.verdicts.items() for one in own.items()]:
-            print_table("requirements", columns, said)
+        if judged := [_row(n, *one) for n, own in self.verdicts.items() for one in own.items()]:
+            print_table("requirements", columns, judged)
 
 
 def _rate(campaign: Campaign, contender: str) -> Interval:
@@ -259,10 +260,10 @@ def _rate(campaign: Campaign, contender: str) -> Interval:
     return Interval(rate, *share_bounds(rate * n, n, 0.975))
 
 
-def _row(name: str, one: Requirement, said: Finding) -> tuple[str, ...]:
-    return (name, str(one), f"{said.value:.4g}", f"{said.low:.4g} to {said.high:.4g}",
-            f"{said.margin:+.3g}", f"{100 * said.shown:.2f} %", said.verdict,
-            "-" if said.decides is None else f"{said.decides}")  # fmt: skip
+def _row(name: str, one: Requirement, of: Finding) -> tuple[str, ...]:
+    return (name, str(one), f"{of.value:.4g}", f"{of.low:.4g} to {of.high:.4g}",
+            f"{of.margin:+.3g}", f"{100 * of.shown:.2f} %", of.verdict,
+            "-" if of.decides is None else f"{of.decides}")  # fmt: skip
 
 
 def _effect(one: Effect | None) -> tuple[str, str]:
@@ -270,5 +271,4 @@ def _effect(one: Effect | None) -> tuple[str, str]:
 
 
 def _cell(one: Interval) -> str:
-    told = f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g})"
-    return "-" if math.isnan(one.value) else told
+    return "-" if math.isnan(one.value) else f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g})"

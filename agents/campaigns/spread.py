@@ -1,4 +1,4 @@
-"""What a campaign draws: distributions by name, and draws that depend on seed and run alone."""
+"""The draws of a campaign: distributions by name; a draw depends only on seed, run and name."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +15,16 @@ from rbgym.quaternion import Array
 
 Draws = dict[str, Array]  # (n, size) of each place, by its name
 
-_TRIES = 1000  # that a run or group is drawn anew
-_RUN, _GROUP, _SEED = 0, 1, 2  # in the counter: what is drawn
+_TRIES = 1000  # most draws of one run or group
+_RUN, _GROUP, _SEED = 0, 1, 2  # the kind of draw, a word of Philox's counter
 _TINY = 2.0**-54  # so that no uniform number is 0
 _COVARIANCE = "covariance"
 _KINDS = "normal", "uniform", "log_uniform", "triangular", "values"
 
 
 class Source(NamedTuple):
-    """What a name of a spread draws. quantiles: of uniform numbers (n, size) the drawn ones.
-    nominal: what a budget puts in their place, (size,), or None where the env draws it."""
+    """The numbers that a name of a spread draws. quantiles: maps uniform numbers (n, size) to
+    draws. nominal: values that a budget uses instead, (size,); None where the env draws them."""
 
     name: str
     numbers: list[tuple[Place, int]]
@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
 class Dispersions:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
-    draws. without: the source that stays nominal. columns: names of the numbers that are drawn.
+    draws. without: the source that stays nominal. columns: names of the drawn numbers.
 
     Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
     """
@@ -66,7 +66,7 @@ class Dispersions:
 
     @property
     def grouped(self) -> list[str]:
-        """Names of what a group of runs shares."""
+        """Names of the sources whose draws a group of runs shares."""
         return [one.name for one in self.sources if one.per_group]
 
     def _source(self, name: str, value: Any) -> Source:
@@ -76,7 +76,7 @@ class Dispersions:
         if factors:
             if place.nominal is None or not place.nominal[which].all():
                 raise ValueError(
-                    f"{argument} must not be a factor of what is 0 or drawn by the env"
+                    f"{argument} must not be a factor of a number that is 0 or that the env draws"
                 )
             given = {**keys(argument, value, ("factor", "nominal"))}
             given |= keys(argument, given.pop("factor"), (*_KINDS, "weights"))
@@ -94,7 +94,7 @@ class Dispersions:
         numbers = [(place, i) for place, which in found for i in which]
         if len({place.level == GROUP for place, _ in numbers}) != 1 or "matrix" not in given:
             raise ValueError(
-                f"{argument} must have a matrix, and names of runs or of groups alone, got {value}"
+                f"{argument} must have a matrix, and names of runs or of groups only, got {value}"
             )
         own, n = [place.default[i] for place, i in numbers], len(numbers)
         mean = finite(f"{argument}: mean", given.get("mean", own), (n,))
@@ -114,25 +114,25 @@ class Dispersions:
         )  # fmt: skip
 
     def seeds(self, runs: Sequence[int]) -> list[int]:
-        """Seeds of the env's own draws, which no test set or training has."""
+        """Seeds for the env's own draws, apart from those of test sets and trainings."""
         drawn = (self._philox(_SEED, run, "", 0).random_raw() for run in runs)
         return [int(one) >> 2 | 1 << 62 for one in drawn]
 
     def of_runs(self, runs: Sequence[int], redraw: bool = True) -> Draws:
-        """What each run draws; redraw: anew what cannot be. ValueError where nothing can."""
+        """Draw the numbers of each run. redraw: replace impossible ones; ValueError if all are."""
         tries = np.zeros(len(runs), dtype=np.int64)
         found = self._draw(_RUN, runs, tries)
         while redraw and not (good := self.nominal.possible(found, len(runs))).all():
             tries[~good] += 1
             if tries.max() >= _TRIES:
-                raise ValueError(f"spread must draw what can be, got nothing in {_TRIES} draws")
+                raise ValueError(f"spread must draw possible numbers, got none in {_TRIES} draws")
             again = [runs[int(k)] for k in np.flatnonzero(~good)]
             for name, values in self._draw(_RUN, again, tries[~good]).items():
                 found[name][~good] = values
         return found
 
     def of_group(self, group: int, redraw: bool = True) -> tuple[Draws, dict[str, Any]]:
-        """What a group of runs draws, (1, size), and the arguments of its env; as `of_runs`."""
+        """Draw a group's shared numbers, (1, size), with arguments of its env; see `of_runs`."""
         last: ValueError | None = None
         for attempt in range(_TRIES if redraw else 1):
             found = self._draw(_GROUP, [group], np.array([attempt]))
@@ -143,10 +143,10 @@ class Dispersions:
                 return found, changes
             except ValueError as error:
                 last = error
-        raise ValueError(f"spread draws, for group {group}, what cannot be: {last}") from last
+        raise ValueError(f"spread draws impossible numbers for group {group}: {last}") from last
 
     def check(self, runs: int, size: int) -> None:
-        """Raise ValueError where draws of the runs, or of their groups, cannot be: how many."""
+        """Raise ValueError, with their number, if draws of runs or of groups are impossible."""
         bad, why = np.zeros(runs, dtype=np.bool_), ""
         for name, values in self.of_runs(range(runs), redraw=False).items():
             cannot = ~self.nominal.possible({name: values}, runs)
@@ -159,12 +159,12 @@ class Dispersions:
                 bad[group * size : (group + 1) * size], why = True, f", {error}"
         if bad.any():
             raise ValueError(
-                f"spread must draw what can be, got {bad.sum()} of {runs} runs that cannot"
-                f'{why}; impossible="redraw" draws them anew'
+                f"spread must draw possible numbers, got impossible ones in {bad.sum()} of {runs} "
+                f'runs{why}; impossible="redraw" replaces them'
             )
 
     def _draw(self, kind: int, of: Sequence[int], tries: NDArray[np.int64]) -> Draws:
-        """Numbers of each place that is drawn for runs or for groups; the rest of it is nominal."""
+        """Draw the numbers of each place, for runs or groups; its other numbers stay nominal."""
         found: Draws = {}
         for one in self.sources:
             if one.per_group != (kind == _GROUP):
@@ -186,7 +186,7 @@ class Dispersions:
 
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
-    """The quantile function of {kind: numbers}, of uniform numbers (n, size); or ValueError."""
+    """The quantile function of {kind: numbers}, from uniform numbers (n, size); or ValueError."""
     kinds: dict[str, Callable[..., Any]] = {
         "normal": lambda mean, std: stats.norm(mean, std),
         "uniform": lambda low, high: stats.uniform(low, high - low),
@@ -214,7 +214,7 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
 
 
 def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
-    """Values of the user's, or rows of all `size` numbers, each drawn with its weight."""
+    """The quantile function of a list of values, or of rows of `size` numbers, with weights."""
     listed = given["values"]
     n = len(listed) if isinstance(listed, list | tuple) else 0
     values = finite(f"{argument}: values", listed, (max(n, 1),), (max(n, 1), size))
@@ -222,7 +222,7 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
     if (weights < 0.0).any() or number(weights.sum()) <= 0.0:
         raise ValueError(f"{argument}: weights must not be negative, got {given['weights']!r}")
     ends = np.cumsum(weights) / weights.sum()
-    rows = values.ndim == 2  # which one uniform number chooses
+    rows = values.ndim == 2  # one uniform number selects a row
     return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
 
 
@@ -232,7 +232,7 @@ def _blocks(spread: Mapping[str, Any]) -> list[Any]:
 
 
 def drawn_names(spread: Any) -> list[str]:
-    """All names of a spread, with its covariances'; ValueError for no dict of distributions."""
+    """All names of a spread, with those of its covariances; ValueError if it is not a dict."""
     if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
         raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
     joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))

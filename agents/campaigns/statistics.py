@@ -1,7 +1,7 @@
-"""Shares, quantiles, differences and sensitivities, with intervals for any distribution. Of runs
-that share draws their number is replaced by the effective one, from the variance between groups
-(Korn & Graubard 1998, Survey Methodology 24(2)), and the interval of a quantile is that of the
-share below it (Woodruff 1952, JASA 47)."""
+"""Shares, quantiles, differences and sensitivities, with intervals that hold for any distribution.
+If runs share draws, an effective number of runs, from the variance between groups, replaces their
+number (Korn & Graubard 1998, Survey Methodology 24(2)), and the interval of a quantile follows from
+that of the share below it (Woodruff 1952, JASA 47)."""
 
 import math
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
 from rbgym.quaternion import Array
 
-_FEWEST = 5  # runs on either side that are compared
-_ROUNDING = 1e-14  # a start at rest differs by this much
-_LEVEL = 1.959963984540054  # of a standard normal number, 95 %
+_FEWEST = 5  # runs that either side of a comparison must have
+_ROUNDING = 1e-14  # starts at rest differ by less, from rounding
+_LEVEL = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
 
 
 class Sample(NamedTuple):
-    """values (n,) of runs. groups (n,): with which they share draws; None if with none."""
+    """values: (n,), of runs. groups: (n,), group of each run; None if runs share no draws."""
 
     values: Array
     groups: Array | None = None
 
     def effective(self, hits: Array) -> float:
-        """How many independent runs tell as much of the share of `hits`, (n,) of 0 and 1: no fewer
-        than there are groups, and just as many where all runs are alike."""
+        """The number of independent runs with the same variance of the share of `hits`, (n,) of 0
+        and 1: at least the number of groups, which it is if all runs are alike."""
         n, share = float(len(hits)), float(hits.mean())
         if self.groups is None:
             return n
@@ -40,8 +40,8 @@ class Sample(NamedTuple):
         return min(max(share * (1.0 - share) / variance, count), n)
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
-        """The least value that a share p of the runs does not exceed, and its interval: order
-        statistics (David & Nagaraja 2003, 7.1), infinite where there are too few runs."""
+        """The least value that a share p of the runs does not exceed, and its interval by order
+        statistics (David & Nagaraja 2003, 7.1), infinite if there are too few runs."""
         values, n, tail = np.sort(self.values), len(self.values), 0.5 * (1.0 - confidence)
         value = float(values[max(math.ceil(p * n - 1e-9), 1) - 1])
         m = round(self.effective((self.values <= value).astype(np.float64)))
@@ -52,8 +52,8 @@ class Sample(NamedTuple):
         return Interval(value, low, float(values[last - 1]) if last <= n else math.inf)
 
     def more_than(self, other: "Sample", confidence: float = 0.95) -> Interval:
-        """How much larger the mean is than that of the same runs of another: Student's paired
-        interval, over groups where runs share draws; runs infinite in either are left out."""
+        """The difference of the mean from another sample's of the same runs, with Student's paired
+        interval, over groups if runs share draws. Leaves out runs that are infinite in either."""
         both = np.isfinite(self.values) & np.isfinite(other.values)
         change = self.values[both] - other.values[both]
         if self.groups is not None:
@@ -67,25 +67,25 @@ class Sample(NamedTuple):
 
 
 def least_runs(share: float, confidence: float) -> int:
-    """The fewest runs, none of which fails, that show a share at a one-sided confidence."""
+    """The fewest runs that show a share at a one-sided confidence if none of them fails."""
     return math.ceil(math.log1p(-confidence) / math.log(share) - 1e-9)
 
 
 def share_bounds(hits: float, n: float, confidence: float) -> tuple[float, float]:
-    """One-sided bounds of a share: Clopper & Pearson (1934). hits, n: need not be whole."""
+    """One-sided bounds of a share, by Clopper & Pearson (1934). hits, n: may be fractional."""
     low = 0.0 if hits <= 0.0 else float(beta.ppf(1.0 - confidence, hits, n - hits + 1.0))
     high = 1.0 if hits >= n else float(beta.ppf(confidence, hits + 1.0, n - hits))
     return low, high
 
 
 def shown_at(share: float, hits: float, n: float) -> float:
-    """The largest confidence at which the lower bound of a share is no less than this."""
+    """The largest confidence at which the lower bound of the runs' share is at least `share`."""
     return 0.0 if hits <= 0.0 else float(beta.sf(share, hits, n - hits + 1.0))
 
 
 class Effect(NamedTuple):
-    """How a figure, or a miss, goes with a draw, from -1 to 1, and the 95 % interval. sized:
-    whether with the distance of the draw from its median."""
+    """The correlation of a figure, or of misses, with a draw, from -1 to 1, and its 95 % interval.
+    sized: whether it is with the distance of the draw from its median."""
 
     draw: str
     of: str
@@ -101,7 +101,7 @@ class Effect(NamedTuple):
 
     @property
     def strength(self) -> tuple[float, float]:
-        """How far the interval is from 0, then the value."""
+        """Sort key: the distance of the interval from 0, then the size of the value."""
         sure = min(abs(self.low), abs(self.high)) if self.low * self.high > 0.0 else 0.0
         return sure, abs(self.value)
 
@@ -109,14 +109,14 @@ class Effect(NamedTuple):
 def effects(
     columns: Mapping[str, Array], draws: Mapping[str, int], misses: Mapping[str, NDArray[np.bool_]]
 ) -> list[Effect]:
-    """Those of every draw on every figure of a contender and on its misses, (n,) by name; misses
-    first, then the surest. draws: how many of each are independent.
+    """The effects of every draw on a contender's figures and misses, (n,) by name; those on misses
+    first, then the strongest. draws: number of independent values of each.
 
-    Of figures Spearman's rank correlation, with the interval of Bonett & Wright (2000),
-    Psychometrika 65(1). What has two values, as a miss or a fault, has the rank-biserial
-    correlation 2 P(larger) - 1 of the Mann-Whitney test, however rare one of them is; its interval
-    is that of Hanley & McNeil (1982), Radiology 143(1). Each is taken of the draw or of its
-    distance from the median, whichever tells more.
+    A figure has Spearman's rank correlation, with the interval of Bonett & Wright (2000),
+    Psychometrika 65(1). A two-valued quantity, as a miss or a fault, has the rank-biserial
+    correlation 2 P(larger) - 1 of the Mann-Whitney test, which does not depend on how rare one
+    value is, with the interval of Hanley & McNeil (1982), Radiology 143(1). Each correlates the
+    draw or its distance from the median, whichever gives the larger value.
     """
     figures = {n: rankdata(columns[n].astype(float)) for n in FIGURES if n in columns}
     found = list[Effect]()
@@ -144,14 +144,14 @@ def effects(
 
 
 def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effect | None]]:
-    """Of each draw the strongest effect on misses and on figures; the draws in their order."""
+    """The strongest effect on misses and on figures, for each of the first `most` draws."""
     draws = [*dict.fromkeys(one.draw for one in found)][:most]
     first = {(one.draw, one.misses): one for one in reversed(found)}
     return [(first.get((draw, True)), first.get((draw, False))) for draw in draws]
 
 
 def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
-    """Spearman's, and its interval; nan where either does not differ."""
+    """Spearman's rank correlation, and its interval; nan if one side is constant."""
     if np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
         return math.nan, math.nan, math.nan
     r = float(np.corrcoef(ranks, others)[0, 1])
@@ -161,8 +161,8 @@ def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float,
 
 
 def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int) -> tuple[float, float, float]:
-    """Of ranks where something is `there` against those where it is not: 2 a - 1, where a is the
-    area under the curve, and its interval; nan for fewer than five of either."""
+    """The rank-biserial correlation of ranks with a flag `there`, 2 a - 1 with a the area under the
+    ROC curve, and its interval; nan if either value has fewer than five runs."""
     i, k = int(there.sum()), int((~there).sum())
     if min(i, k) < _FEWEST or np.ptp(ranks) == 0.0:
         return math.nan, math.nan, math.nan

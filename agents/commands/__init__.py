@@ -1,1 +1,1 @@
-"""The commands of `rbgym`, some of one kind to a file, and the application that holds them."""
+"""The commands of `rbgym`, a file for each kind, and the application that holds them."""

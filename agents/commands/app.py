@@ -1,5 +1,5 @@
-"""The application that the commands join: its page, their order, and how it ends on bad input: with
-one line on stderr and exit status 2. Only what a command needs is imported, when it runs.
+"""The application of the commands: its help page, the order of commands, and the end on bad input,
+which is one line on stderr and exit status 2. A command imports what it needs when it runs.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 import rbgym
 from rbgym.agents.terminal import plain
 
-# What the commands are for, in the order of the page.
+# The panels of commands, in the order of the help page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 # The modules that an extra installs.
 _EXTRAS = {
@@ -27,13 +27,13 @@ _EXTRAS = {
     "onnx": ("onnx",),
     "render": ("PIL", "imageio_ffmpeg", "pygame"),
 }  # fmt: skip
-# Of Click, which Typer may carry within itself: what its parser raises.
+# The base of all errors of Click's parser; a Typer may bundle its own Click.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 _LONGEST = 2000  # characters of a message
 
 
 class _Commands(TyperGroup):
-    """Commands in the order of the panels; what users can mend ends in one line on stderr."""
+    """Lists commands in the order of the panels; turns user errors into one line on stderr."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         commands: Any = self.commands
@@ -53,7 +53,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has seen enough; Click ends quietly
+        raise  # the reader has closed the pipe; Click ends quietly
     except _UsageError as error:
         path = (error.ctx or ctx).command_path
         _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)
@@ -66,20 +66,20 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         extra = next((name for name, modules in _EXTRAS.items() if missing in modules), None)
-        told = not extra or "pip install" in str(error)
-        install = "" if told else f"; this command needs pip install 'rbgym[{extra}]'"
+        complete = not extra or "pip install" in str(error)
+        install = "" if complete else f"; this command needs pip install 'rbgym[{extra}]'"
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
         where = {"train": "from the last checkpoint", "campaign": "with the runs that are left"}
         left = where.get(ctx.invoked_subcommand)
-        goes_on = f"; the same command goes on {left}" if left else ""
-        _fail(f"interrupted{goes_on}", 130)
+        resume = f"; the same command continues {left}" if left else ""
+        _fail(f"interrupted{resume}", 130)
     except MemoryError:
         _fail("this needs more memory than there is", 1)
 
 
 def _fail(message: object, status: int) -> None:
-    """End with one line; a value in it may have thousands of digits."""
+    """Print one line and exit. The line is cut: a value in it may have thousands of digits."""
     typer.echo(f"rbgym: {plain(' '.join(str(message).split()))[:_LONGEST]}", err=True)
     raise typer.Exit(status) from None
 
@@ -102,7 +102,7 @@ def examples_of(command: Any) -> list[str]:
 
 
 def _epilog(*examples: str) -> str:
-    """Lines that are not wrapped."""
+    """The examples as an epilog whose lines Click does not wrap."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in examples)))
 
 

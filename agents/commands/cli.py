@@ -17,9 +17,9 @@ __all__ = ["app", "dispersing", "judging", "learning", "main", "measuring", "see
 
 
 def main() -> None:
-    """Run the command line; modules of the working folder can be imported, as with `python -m`."""
+    """Run the command line. It can import modules of the working folder, as `python -m` can."""
     sys.path.insert(0, "")
-    for stream in (sys.stdout, sys.stderr):  # a pipe may know no sign like ±
+    for stream in (sys.stdout, sys.stderr):  # the encoding of a pipe may lack signs such as ±
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     app.rich_markup_mode = "rich" if styled() else None

@@ -24,7 +24,7 @@ def campaign(
     target: Annotated[
         str,
         Argument(
-            help="Environment; or the folder of a campaign, to report or to replay.",
+            help="Environment, or the folder of a campaign to report or replay.",
             autocompletion=lambda: [*ENVIRONMENTS],
         ),
     ],
@@ -39,40 +39,38 @@ def campaign(
         Option(help="Folder of the campaign.", metavar="DIR", callback=options.folder_to_make),
     ] = None,
     env_arg: options.EnvArgs = None,
-    seed: Annotated[int, Option(help="Of all draws.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Seed of all draws.", min=0)] = 0,
     window: Annotated[
-        float | None, Option(help="Last seconds of a run, of which errors are told.", min=0.0)
+        float | None, Option(help="Last seconds of a run, in which errors count.", min=0.0)
     ] = None,
     estimator: Annotated[
         bool, Option("--estimator", help="Put an estimator in front of every policy.")
     ] = False,
     redraw: Annotated[
-        bool, Option("--redraw", help="Draw anew what cannot be, in place of refusing it.")
+        bool, Option("--redraw", help="Replace impossible draws instead of refusing them.")
     ] = False,
     budget: Annotated[
-        bool, Option("--budget", help="Fly again without each source: what it contributes.")
+        bool, Option("--budget", help="Fly again without each source, for its contribution.")
     ] = False,
-    jobs: Annotated[int | None, Option(help="Processes.", min=1)] = None,
+    jobs: Annotated[int | None, Option(help="Number of processes.", min=1)] = None,
     replay: Annotated[
-        int | None, Option(help="Fly this run of the folder again: CSV and plot.", min=0)
+        int | None, Option(help="Fly this run of the folder again; write CSV and plot.", min=0)
     ] = None,
     video: Annotated[
         Path | None,
-        Option(help="Film of the replay: OUT.mp4 or OUT.gif.", callback=options.file_to_write),
+        Option(help="Film the replay: OUT.mp4 or OUT.gif.", callback=options.file_to_write),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fly a task many times with numbers drawn anew, and judge requirements on all runs.
+    """Fly a task many times with dispersed numbers, and judge requirements on all runs.
 
-    All policies fly the same draws. The same command goes on with what was interrupted. Exit
-    status 1 where a requirement is not shown to be met.
+    All policies fly the same draws. The same command continues an interrupted campaign. Exit
+    status 1 if the runs do not show that every requirement is met.
     """
     there = (Path(target) / "campaign.json").is_file()
     if replay is not None or video is not None:
         if not there or replay is None:
-            raise ValueError(
-                f"--replay must name a run of the folder of a campaign, got {replay} of {target!r}"
-            )
+            raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
@@ -140,4 +138,4 @@ def _replay(
     else:
         print_table(f"{stem}.csv, .png", ("column", "value"), [(n, str(v)) for n, v in row.items()])
     if differing := found.differs(campaign):
-        typer.echo(f"not as it was flown: {', '.join(differing)}", err=True)
+        typer.echo(f"the replay differs in: {', '.join(differing)}", err=True)

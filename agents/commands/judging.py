@@ -22,7 +22,7 @@ def evaluate(
     targets: Annotated[
         list[str],
         Argument(
-            help="Environment, and folders, controllers (pd) or 'pretrained'.",
+            help="Environment; folders, controllers (pd) or 'pretrained'.",
             autocompletion=lambda: [*ENVIRONMENTS, *options.policies()],
         ),
     ],
@@ -31,19 +31,21 @@ def evaluate(
     env_arg: options.EnvArgs = None,
     episodes: options.Episodes = 256,
     split: options.Split = "test",
-    seed: Annotated[int, Option(help="Of fresh start states.", min=0)] = 0,
-    intervals: Annotated[bool, Option("--intervals", help="How sure the differences are.")] = False,
+    seed: Annotated[int, Option(help="Seed of fresh start states.", min=0)] = 0,
+    intervals: Annotated[
+        bool, Option("--intervals", help="Print differences with confidence intervals.")
+    ] = False,
     plot: options.Plot = None,
     video: options.Video = None,
-    video_episode: Annotated[int, Option(help="The episode that is filmed, from 0.", min=0)] = 0,
+    video_episode: Annotated[int, Option(help="Episode to film, from 0.", min=0)] = 0,
     explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states.
 
-    The environment is the one named, else the first run's, else RigidTop-v0. --env-arg holds for
+    The environment is the one named, else the first run's, else RigidTop-v0. --env-arg applies to
     all of them. Otherwise a trained policy keeps the arguments of its training; a controller takes
-    those of the runs beside it, if they agree and no environment is named.
+    those of the listed runs, if they agree and no environment is named.
     """
     env, targets = _env_among(targets, env)
     names = [*options.known_policies(targets), *(policy or [])]
@@ -74,8 +76,8 @@ def evaluate(
     if as_json and intervals:
         raise ValueError("--intervals plays no part with --json")
     if as_json:
-        said = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
-        print_json({name: said[name] | e.as_dict() for name, e in evaluations.items()})
+        heads = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
+        print_json({name: heads[name] | e.as_dict() for name, e in evaluations.items()})
     else:
         which = "fixed" if split == "test" else split
         tables.print_evaluations(evaluations, env, judged, which)
@@ -108,8 +110,8 @@ def card(
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
-    Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps
-    the arguments of its training.
+    Without --policy, compare all that fit. --env-arg applies to every row; otherwise a trained
+    policy keeps the arguments of its training.
     """
     given = dict(env_arg or ())
     if explain:
@@ -130,7 +132,7 @@ def card(
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
-    """The first target that is the id of an environment, unless `env` is one, and the others."""
+    """Split targets into one env id (default `env`) and the others; ValueError for several ids."""
     ids = [one for one in targets if re.search(r"-v\d+$", one) and not Path(one).exists()]
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:

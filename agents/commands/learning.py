@@ -30,20 +30,23 @@ def train(
     out: Annotated[
         Path | None,
         Option(
-            help="Folder of the run, yours: its checkpoint is unpickled, which can run code; "
-            "default runs/ENV-ALGO-SEED.",
+            help="Folder of the run; default runs/ENV-ALGO-SEED. Use only your own: resuming "
+            "unpickles its checkpoint, which can run code.",
             callback=options.folder_to_make,
         ),
     ] = None,
-    seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Seed of the training.", min=0)] = 0,
     teacher: Annotated[
         str | None, Option(help="Law to imitate: best, none or NAME.", autocompletion=controllers)
     ] = None,
-    seeds: Annotated[int, Option(help="Train so many, from --seed on, into OUT/SEED.", min=1)] = 1,
-    init_from: Annotated[Path | None, Option(help="Policy to begin with.", exists=True)] = None,
+    seeds: Annotated[
+        int, Option(help="Number of seeds to train, from --seed on, into OUT/SEED.", min=1)
+    ] = 1,
+    init_from: Annotated[Path | None, Option(help="Policy to start from.", exists=True)] = None,
     timesteps: Annotated[Any | None, Option(help="Env steps; default as tuned.", **_STEPS)] = None,
     hyperparameters: Annotated[
-        Path | None, Option(help="YAML like RL Zoo's, not ours.", exists=True, dir_okay=False)
+        Path | None,
+        Option(help="YAML like RL Zoo's, which replaces ours.", exists=True, dir_okay=False),
     ] = None,
     change: Annotated[
         list[Any] | None,
@@ -53,17 +56,21 @@ def train(
     checkpoint_every: Annotated[
         Any | None, Option(help="Env steps between checkpoints; default 50,000.", **_STEPS)
     ] = None,
-    evaluate_every: Annotated[Any | None, Option(help="Env steps; 0: never.", **_STEPS)] = None,
-    threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
-    overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
+    evaluate_every: Annotated[
+        Any | None, Option(help="Env steps between evaluations; 0: never.", **_STEPS)
+    ] = None,
+    threads: Annotated[int | None, Option(help="Threads of torch; default 1.", min=1)] = None,
+    overwrite: Annotated[
+        bool, Option(help="Start from scratch; delete the run that OUT holds.")
+    ] = False,
     progress: Annotated[bool | None, Option("--progress/--no-progress", help="Show a bar.")] = None,
     explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
     """Train a policy.
 
-    The same command resumes an interrupted run from its last checkpoint; a finished one goes on
-    if more --timesteps are asked for. A run can be evaluated from its first look on.
+    The same command resumes an interrupted run from its last checkpoint, and extends a finished
+    one if --timesteps is larger. `rbgym evaluate` reads a run from its first evaluation on.
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
@@ -89,25 +96,25 @@ def train(
             )
         )  # fmt: skip
         if not as_json:
-            _tell(done[-1], seeds - n - 1)
+            _report(done[-1], seeds - n - 1)
     if as_json:
         print_json([one.results for one in done] if seeds > 1 else done[0].results)
 
 
-def _tell(done: Training, left: int) -> None:
-    """What came of a training; left: how many of other seeds are to follow."""
-    from rbgym.agents.train.run import said
+def _report(done: Training, left: int) -> None:
+    """Print the results of a training. left: number of seeds still to train."""
+    from rbgym.agents.train.run import summary
 
     found = done.results
     if done.resumed_from is None:
         typer.echo(
             f"{done.folder.path} was finished before ({found['timesteps']} steps): "
-            "--overwrite trains it anew"
+            "--overwrite trains it again"
         )
         return
-    told = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
-    told += f", {said(found['test'])}" if "test" in found else ""
-    typer.echo(plain(f"{told}: {done.folder.policy}"))
+    line = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
+    line += f", {summary(found['test'])}" if "test" in found else ""
+    typer.echo(plain(f"{line}: {done.folder.policy}"))
     if "idle" in found:
         typer.echo(compared(found))
     if left:
@@ -115,18 +122,19 @@ def _tell(done: Training, left: int) -> None:
 
 
 def compared(found: Mapping[str, Any]) -> str:
-    """The law and doing nothing, on the validation set; and what to try where they are better."""
-    from rbgym.agents.train.run import is_better, said
+    """Lines with the results of doing nothing and of the law on the validation set, and advice if
+    the law is better than the policy."""
+    from rbgym.agents.train.run import is_better, summary
 
     idle, law = found["idle"], found.get("teacher")
-    lines = [f"doing nothing: {said(idle)}"] + ([f"{law['law']}: {said(law)}"] if law else [])
+    lines = [f"doing nothing: {summary(idle)}"] + ([f"{law['law']}: {summary(law)}"] if law else [])
     if law and is_better(law, found["judgements"][found.get("kept", 0)]):
-        lines.append("the law is ahead: try more --set iterations or rounds, or another --seed")
+        lines.append("the law is better: try more --set iterations or rounds, or another --seed")
     return "\n".join(lines)
 
 
 def _say(message: str) -> None:
-    """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
+    """Print on stderr, above a progress bar, which captures `print` but not Click's `echo`."""
     print(plain(message), file=sys.stderr)
 
 
@@ -161,11 +169,11 @@ def export(
 ) -> None:
     """Write a policy for a flight computer: as one C99 file, or as an ONNX model.
 
-    Each comes with the contract of what it reads and commands: names, units, frames, scales, and
-    the control period. C is for networks and for most laws, ONNX for networks.
+    Each comes with the contract of its inputs and outputs: names, units, frames, scales, and the
+    control period. C is for networks and most laws, ONNX for networks.
     The environment is the one named, else that of the run, else RigidTop-v0.
     """
-    options.known_policies(policy)  # before anything heavy is imported
+    options.known_policies(policy)  # before the heavy imports
 
     import gymnasium as gym
 
@@ -181,13 +189,13 @@ def export(
         raise ValueError(f"--gain must be left out for a trained policy, got {gains}")
     chosen = found.at_work(flown, **gains)
     about = {"policy": policy, "env_id": env_id, "env_kwargs": found.env_kwargs, "gains": gains}
-    told: dict[str, Any] = {}
+    contract: dict[str, Any] = {}
     if onnx is not None:
-        told = export_onnx(onnx, chosen, flown, about)
+        contract = export_onnx(onnx, chosen, flown, about)
     if c is not None:
-        told = export_c(c, chosen, flown, about)
+        contract = export_c(c, chosen, flown, about)
     if as_json:
-        print_json(told)
+        print_json(contract)
         return
     written = [file for file in (c and c / "policy.c", onnx and onnx / "policy.onnx") if file]
-    typer.echo(f"wrote {' and '.join(map(str, written))}, for every {flown.dt:g} s")
+    typer.echo(f"wrote {' and '.join(map(str, written))}, to call every {flown.dt:g} s")

@@ -34,15 +34,17 @@ def validate(
     ] = None,
     steps: Annotated[int, Option(help="Length of each run.", min=1)] = 20_000,
     quick: Annotated[bool, Option("--quick", help="Short runs in gravity, no papers.")] = False,
-    external: Annotated[bool, Option("--external", help="Only what others published.")] = False,
+    external: Annotated[
+        bool, Option("--external", help="Only motions whose published end is known.")
+    ] = False,
     derivatives: Annotated[bool, Option("--derivatives", help="Only Jacobians of steps.")] = False,
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 2,
     as_json: options.Json = False,
 ) -> None:
-    """Measure what each integrator declares, what the papers claim, and truth from outside.
+    """Check the declarations of integrators, claims of papers and ends that others published.
 
     Exit status 1 if a declaration is broken or a known end missed. A claim of a paper that does not
-    reproduce says so.
+    reproduce is reported as such.
     """
     from rbgym import validation
     from rbgym.agents.commands import tables
@@ -65,7 +67,7 @@ def validate(
                 names or None, cases=case, jobs=jobs, progress=counter
             )
         if external or whole:
-            counter = Counter(shown, "truth from outside")
+            counter = Counter(shown, "known ends")
             truths += validation.validate_external(names or None, jobs=jobs, progress=counter)
         if whole:
             claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
@@ -87,9 +89,9 @@ def warm(
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 1,
     as_json: options.Json = False,
 ) -> None:
-    """Compile the physics of environments before it is needed, for instance in an image.
+    """Compile the physics of environments ahead of time, for instance in an image.
 
-    It is kept where the package stands, or in the folder that NUMBA_CACHE_DIR names.
+    The cache is in the package's folder, or in the folder that NUMBA_CACHE_DIR names.
     """
     from rbgym import validation
 
@@ -109,16 +111,16 @@ def warm(
         print_json(rows)
         return
     cells = [(row["env"], str(row["integrator"]), f"{row['seconds']:.1f}") for row in rows]
-    print_table("Compiled and kept on disk", ("env", "integrator", "time [s]"), cells)
+    print_table("Compiled and cached on disk", ("env", "integrator", "time [s]"), cells)
 
 
 def first_steps(env_id: str, kwargs: Mapping[str, Any]) -> float:
-    """Reset and step an environment, single and vector; the time [s] that it took."""
-    begun = time.perf_counter()
+    """Reset and step an environment, single and vector; returns the time [s] that it took."""
+    start = time.perf_counter()
     for env in (gym.make(env_id, **kwargs), gym.make_vec(env_id, num_envs=2, **kwargs)):
         env.action_space.seed(0)
         env.reset(seed=0)
-        for _ in range(2):  # the second step compiles what all later ones use
+        for _ in range(2):  # the second step compiles the code of all later ones
             env.step(env.action_space.sample())
         env.close()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Options that several commands have: how texts are read, and what the shell completes."""
+"""Options that several commands share: parsers, checks and shell completion."""
 
 import math
 import os
@@ -18,7 +18,8 @@ from rbgym.registration import ENVIRONMENTS
 
 
 def numbers(*counts: int) -> Callable[[str], list[float]]:
-    """A parser of so many numbers between commas, that can be squared, added and divided by."""
+    """A parser of comma-separated numbers, in one of these counts. Their sizes are limited so that
+    squares and quotients do not overflow."""
 
     def parse(text: str) -> list[float]:
         try:
@@ -36,7 +37,7 @@ def numbers(*counts: int) -> Callable[[str], list[float]]:
 
 
 def pair(text: str) -> tuple[str, Any]:
-    """Key and value of KEY=VALUE, which is read as YAML."""
+    """Parse KEY=VALUE into key and value; the value is YAML."""
     from rbgym.agents.train.presets import read_yaml
 
     key, equals, value = text.partition("=")
@@ -49,7 +50,7 @@ def pair(text: str) -> tuple[str, Any]:
 
 
 def whole(text: str) -> int:
-    """A number of steps, which may be written as 1e6."""
+    """Parse a number of steps, which may be written as 1e6."""
     try:
         value = float(text)
         if value == int(value) >= 0:
@@ -60,7 +61,7 @@ def whole(text: str) -> int:
 
 
 def refusing(check: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """A callback that gives back what was given, one or several, unless `check` raises for it."""
+    """A callback that returns its argument, one value or several, unless `check` raises."""
 
     def refuse(given: Any) -> Any:
         for one in [given] if isinstance(given, str | Path) else given or ():
@@ -70,16 +71,16 @@ def refusing(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     return refuse
 
 
-# Paths that cannot be written are refused before the work.
+# These refuse a path that cannot be written, before the work.
 
 
 @refusing
 def file_to_write(path: Path) -> None:
-    target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
+    target = Path(os.path.realpath(path))  # a link stays, and its target is written
     taken = os.path.lexists(target) and not target.is_file()
     if taken or not os.access(target.parent, os.W_OK):
         raise typer.BadParameter(
-            f"must be a file that can be written, in a folder that is there, got {str(path)!r}"
+            f"must be a writable file in an existing folder, got {str(path)!r}"
         )
 
 
@@ -87,7 +88,7 @@ def file_to_write(path: Path) -> None:
 def folder_to_make(path: Path) -> None:
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise typer.BadParameter(f"must be a folder that can be written, got {str(path)!r}")
+        raise typer.BadParameter(f"must be a writable folder, got {str(path)!r}")
     if not str(path).isprintable():  # TensorBoard and JSON take UTF-8
         raise typer.BadParameter(f"must be a printable name, got {str(path)!r}")
 
@@ -96,18 +97,18 @@ files_beside = refusing(lambda path: folder_to_make(path.parent))  # endings are
 
 
 def algorithms() -> list[str]:
-    """Names of the algorithms: of the files of their hyperparameters, which import nothing."""
+    """Names of the algorithms, from their files of hyperparameters, so that nothing is imported."""
     files = (resources.files("rbgym.agents") / "hyperparameters").iterdir()
     return sorted(Path(file.name).stem for file in files)
 
 
 def policies() -> list[str]:
-    """Controllers, the package's policy, and the finished runs below the folder `runs`."""
+    """Names of controllers, "pretrained", and the runs in the folder `runs` that have a policy."""
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
     return [*catalogue.names(), PRETRAINED, *runs]
 
 
-# What is mistyped is refused before anything is imported that computes, or that an id names.
+# These refuse mistyped names before kernels, or the module of an id, are imported.
 known_environments = refusing(lambda env_id: ":" in env_id or spec_of(env_id))
 known_integrators = refusing(lambda name: rbgym.integrators.known(name))
 known_algorithm = refusing(lambda name: named("algo", name, algorithms()))
@@ -115,10 +116,10 @@ known_policies = refusing(check_policy)
 
 
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
-    """Raise ValueError for arguments that the environment does not take."""
+    """Raise ValueError for arguments that the environment refuses."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
-        # Their names, before anything is imported that computes.
+        # First their names, which needs no kernels.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
     from rbgym.agents.judge.episodes import observation_space
 
@@ -126,10 +127,12 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
-Explain = Annotated[bool, Option("--explain", help="Print every number and its source, and end.")]
-Video = Annotated[Path | None, Option(help="Film it: OUT.mp4 or OUT.gif.", callback=file_to_write)]
+Explain = Annotated[bool, Option("--explain", help="Print every number and its source, then exit.")]
+Video = Annotated[
+    Path | None, Option(help="Film one episode: OUT.mp4 or OUT.gif.", callback=file_to_write)
+]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=file_to_write)]
-# Of what is named, once for all commands: what the shell completes, and what is refused.
+# Completion and checks of names, shared by all commands.
 ENV: Any = {
     "help": "Environment, see rbgym list.",
     "autocompletion": lambda: [*ENVIRONMENTS],
@@ -147,11 +150,11 @@ EnvArgs = Annotated[
 ]
 Integrators = Annotated[
     list[str] | None,
-    Option("--integrator", "-i", help="See rbgym list; again to compare several.", **INTEGRATORS),
+    Option("--integrator", "-i", help="See rbgym list; repeat to compare several.", **INTEGRATORS),
 ]
 Policies = Annotated[
     list[str] | None,
-    Option(help="Controller, 'pretrained' or folder; again for each one to compare.", **POLICIES),
+    Option(help="Controller, 'pretrained' or folder; repeat to compare several.", **POLICIES),
 ]
 Algorithm = Annotated[
     str,
@@ -161,11 +164,11 @@ Algorithm = Annotated[
         callback=known_algorithm,
     ),
 ]
-Episodes = Annotated[int, Option(help="Start states.", min=1)]
+Episodes = Annotated[int, Option(help="Number of start states.", min=1)]
 Split = Annotated[
     str,
     Option(
-        help="Which: test, validation or fresh.",
+        help="Set of start states: test, validation or fresh.",
         autocompletion=lambda: list(SPLITS),
         callback=refusing(lambda name: named("split", name, SPLITS)),
     ),

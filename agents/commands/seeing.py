@@ -16,14 +16,14 @@ from rbgym.agents.commands.app import SEE, command
 from rbgym.agents.terminal import bar, print_json
 from rbgym.agents.view import Speed
 
-_RECORDED = 100_000  # instants at most, unless more are asked for
+_RECORDED = 100_000  # most instants, unless --record-every says otherwise
 
 
 @command(
     SEE, "rbgym list", "rbgym list | grep quat_", "rbgym list --module my_tasks --json", name="list"
 )
 def list_(
-    module: Annotated[list[str] | None, Option(help="Import this first, for its tasks.")] = None,
+    module: Annotated[list[str] | None, Option(help="Module with tasks to import first.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
@@ -54,7 +54,8 @@ def simulate(
     steps: Annotated[int, Option(help="Number of steps.", min=1)] = 1000,
     mgl: options.Weight = 0.0,
     record_every: Annotated[
-        int | None, Option(help="Steps between instants; 1, more past 100,000 steps.", min=1)
+        int | None,
+        Option(help="Steps between instants; default 1, more past 100,000 steps.", min=1),
     ] = None,
     csv: Annotated[
         Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)
@@ -64,7 +65,7 @@ def simulate(
 ) -> None:
     """Simulate one rigid body and report how its invariants drift.
 
-    Several integrators stand side by side; without any, quat_em. Of the momentum of a heavy top
+    Several integrators are compared; without any, quat_em runs. Of the momentum of a heavy top
     only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
     """
     from rbgym.agents.commands import tables
@@ -83,13 +84,13 @@ def simulate(
     if csv:
         tables.write_trajectories(trajectories, csv)
     drifts = {}
-    for name, one in trajectories.items():  # of what the exact motion conserves
+    for name, one in trajectories.items():  # only what the exact motion conserves
         drift = one.drift()
         drifts[name] = {quantity: drift[quantity] for quantity in one.conserved}
     if as_json and len(names) == 1:
         print_json(drifts[names[0]])
     elif as_json:
-        print_json({name: drifts.get(name) for name in names})  # null for one without
+        print_json({name: drifts.get(name) for name in names})  # null for one that failed
     else:
         tables.print_drifts(trajectories, drifts)
     if plot:
@@ -107,9 +108,9 @@ def simulate(
 
 
 def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[str]]:
-    """The trajectory of each integrator, and why others have none; IntegrationError if all have."""
+    """Simulate with each; returns trajectories and messages of failures. Raises if all fail."""
     for name in names:
-        rbgym.integrators.get(name)  # raises, before any work, for one that there is not
+        rbgym.integrators.get(name)  # raises for an unknown one, before any work
     found, failures = {}, []
     with bar() as shown:
         for name in shown.track(names, description=f"{arguments['steps']:,} steps"):
@@ -137,18 +138,20 @@ def view(
     omega: options.Rates = "0.05,0.05,5",
     tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: options.Weight = 0.0,
-    seed: Annotated[int, Option(help="Start of an environment.", min=0)] = 0,
-    speed: Annotated[Speed, Option(metavar="RATIO", help="Of simulated to real time.")] = "1",
+    seed: Annotated[int, Option(help="Seed of an environment's start.", min=0)] = 0,
+    speed: Annotated[Speed, Option(metavar="RATIO", help="Simulated over real time.")] = "1",
     env_arg: options.EnvArgs = None,
     host: Annotated[str, Option(help="Address; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port, or the next that is free.", min=0, max=65535)] = 8080,
-    name: Annotated[list[str] | None, Option(help="A further name of this machine.")] = None,
+    port: Annotated[int, Option(help="Port, or the next free one.", min=0, max=65535)] = 8080,
+    name: Annotated[
+        list[str] | None, Option(help="Another name under which browsers reach this machine.")
+    ] = None,
     open_: Annotated[bool, Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
     """Show bodies or an environment live in a browser, on this machine.
 
-    Up to three runs stand side by side, one for each integrator and policy; without an environment
-    they are free bodies.
+    Shows up to three runs next to each other, one for each integrator and policy; without an
+    environment they are free bodies.
     """
     from rbgym.agents.view import page, simulation
     from rbgym.agents.view.server import address, close_server, open_server
@@ -165,10 +168,10 @@ def view(
         seed=seed,
         env_kwargs=dict(env_arg or ()),
     )
-    shown.simulation()  # raises ValueError, nothing opened, for what does not go together
+    shown.simulation()  # raises ValueError for options that do not fit, before a port is opened
     server = open_server(host, port, name or ())
     url = address(host, server.get_port())
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as on Ctrl-C
     print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
     try:
         running = page.Page(server, shown, speed)

@@ -1,4 +1,4 @@
-"""The tables that the command line prints, and what it writes of motions."""
+"""The tables that the command line prints, and the CSV files of motions."""
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,12 +43,12 @@ def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
 
 def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for potential in ("none", "heavy_top"):
-        kept = ", ".join(conserves.get(potential, ())).replace("angular_", "")
-        yield kept.replace("_", " ") or "-"
+        quantities = ", ".join(conserves.get(potential, ())).replace("angular_", "")
+        yield quantities.replace("_", " ") or "-"
 
 
 def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) -> None:
-    """Write all numbers of an env that is trained in or judged, and where each comes from."""
+    """Print every number of an env for training or judging, and its source."""
     from rbgym.agents.cases import resolved
     from rbgym.agents.judge.tables import title
     from rbgym.envs.layers import lines
@@ -62,7 +62,7 @@ def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) ->
 
 
 def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
-    """Write the errors of each invariant; of several integrators the largest, side by side."""
+    """Print the drift of each invariant; for several integrators, a row of largest drifts each."""
     name, first = next(iter(trajectories.items()))
     until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
     if len(drifts) == 1:
@@ -77,7 +77,7 @@ def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Dr
 
 
 def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
-    """Write a CSV file with one line for each recorded instant; of several, with their names."""
+    """Write a CSV file, a line for each instant; of several motions a column names each scheme."""
     header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
     several = len(trajectories) > 1
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
@@ -95,16 +95,16 @@ def print_validation(
     truths: Sequence[Claim],
     as_json: bool,
 ) -> None:
-    """Write claims on what is declared; name, source and claims of what the papers say; and claims
-    on the ends that others published."""
+    """Print claims on declarations; name, source and claims of each paper; and claims on the ends
+    that others published (truths)."""
     if as_json:
         content = [
             {"name": name, "source": source, "claims": [claim._asdict() for claim in found]}
             for name, source, found in papers
         ]
         parts = {"declared": claims, "external": truths}
-        said = {key: [claim._asdict() for claim in each] for key, each in parts.items()}
-        print_json({**said, "papers": content})
+        ours = {key: [claim._asdict() for claim in each] for key, each in parts.items()}
+        print_json({**ours, "papers": content})
         return
     for name, source, found in papers:
         verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
@@ -116,7 +116,7 @@ def print_validation(
 
 
 def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN") -> None:
-    """Write one line for each claim. otherwise: the word for what does not hold."""
+    """Print a row for each claim. otherwise: the verdict on a claim that does not hold."""
     columns = ("integrator", "case", "quantity", "declared", "measured", "bound", "verdict")
     rows = (
         (*c[:4], f"{c.measured:.3g}", f"{c.bound:.3g}", "ok" if c.passed else otherwise)

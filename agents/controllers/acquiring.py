@@ -1,4 +1,4 @@
-"""An attitude from nothing: of the Sun, the magnetic field and gyros."""
+"""Finds the attitude without a first guess, from the Sun, the magnetic field and gyros."""
 
 from typing import Any, NamedTuple
 
@@ -20,23 +20,23 @@ from rbgym.quaternion import (
 )
 
 _NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference"
-APART = 0.3  # sine of the angle between Sun and field from which on they tell an attitude
+APART = 0.3  # least sine of the angle between Sun and field for a first attitude
 _AT_FIRST = 0.5  # rad, standard deviation about each axis before the first correction
-STRAY = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
-_STAYS = 200.0  # s; as a noise, a constant error is as large as its mean over this time
-DOUBTS = 10.0  # readings in a row that do not fit, after which the attitude is given up
+STRAY = 30.7  # chi-square of three numbers; one in a million is beyond it
+_STAYS = 200.0  # s; a constant error counts as a noise whose mean over this time is as large
+DOUBTS = 10.0  # the attitude is dropped after this many readings in a row that do not fit
 
 
 class Fix(NamedTuple):
-    """What is held to be true of n lanes.
+    """The filter's estimate for n lanes.
 
-    attitude: (n, 4), body to world. bias of the gyros: (n, 3) [rad/s]. covariance: (n, 6, 6), of
+    attitude: (n, 4), body to world. bias: (n, 3), of the gyros [rad/s]. covariance: (n, 6, 6), of
     the small turn about the body axes [rad] from the estimated attitude to the true one, and of the
-    true bias less the estimated. known: (n,), whether there is an attitude; where there is none,
-    these three say nothing. doubt: (n,), for how many control periods a reading has not fitted.
-    rate: (n, 3) [rad/s]; sun: (n, 3), where it is seen, zero in the dark, both body axes. past: the
-    observations of the last control periods and what was held to be true after each, as many as a
-    measurement of the star tracker is late.
+    true bias minus the estimated. known: (n,), whether there is an attitude; without one, these
+    three mean nothing. doubt: (n,), number of control periods in a row with a reading that did not
+    fit. rate: (n, 3) [rad/s], body axes. sun: (n, 3), unit vector to the Sun, body axes; zero in
+    the dark. past: the observations and estimates of the last control periods, as many as the star
+    tracker's delay.
     """
 
     attitude: Array
@@ -50,34 +50,35 @@ class Fix(NamedTuple):
 
     @property
     def deviation(self) -> Array:
-        """Standard deviation of the attitude, (n,) [rad]: of the whole turn."""
+        """Standard deviation of the attitude's whole turn, (n,) [rad]."""
         return np.asarray(np.sqrt(np.trace(self.covariance[:, :3, :3], axis1=1, axis2=2)))
 
 
 class Acquiring:
-    """A filter that finds the attitude of a body from nothing, and holds it.
+    """A filter that finds the attitude of a body without a first guess, and tracks it.
 
-    The first attitude is that of TRIAD, as soon as Sun and field are seen at least 17 degrees
-    apart. From there on a multiplicative extended Kalman filter turns it on by the rates of the
-    gyros less their estimated bias, and corrects both by each direction that is seen. With v a
-    direction in body axes as it is measured, r the same in the world as models have it, R the
-    estimated rotation and p = R^T r, the error x = (turn, bias) shows as
+    TRIAD gives the first attitude, as soon as Sun and field are measured at least 17 degrees apart.
+    From then on a multiplicative extended Kalman filter propagates it by the gyros' rates minus
+    their estimated bias, and corrects both by each measured direction. With v a measured direction
+    in body axes, r the same direction in the world from a model, R the estimated rotation and
+    p = R^T r, the error x = (turn, bias) appears as
 
         v - p = [p x, 0] x + noise,    of the same variance about all axes,
 
-    and correction, gain and covariance are Kalman's, the latter in Joseph's form. The covariance of
-    the first attitude is that which the first readings leave of half a radian. A reading that is
-    beyond what all but one in a million are corrects nothing; after ten control periods of such
-    readings the attitude is given up and found anew. In the dark the field alone holds it.
+    and correction, gain and covariance are Kalman's, the latter in Joseph's form. The first
+    attitude starts at half a radian about each axis, which the first readings reduce. A reading
+    corrects nothing if its chi-square is one that a good reading exceeds once in a million; after
+    ten control periods of such readings the filter drops the attitude and finds it again. In the
+    dark it uses the field alone.
 
-    A star tracker that is shown corrects it as it does that of `Estimating`, where it is valid, and
-    gives the first attitude too. Where it is late, the readings since then are taken once more.
+    A star tracker in the observation, where valid, corrects the attitude as in `Estimating`, and
+    may give the first one. If it is late, the filter processes the readings since then again.
 
-    The Sun is read from a fine sensor, or from coarse cells. A constant error of theirs, or of the
-    magnetometer, does not average out as noise does; it counts as a noise whose mean over 200 s is
-    as large, so that the gyros carry the attitude through where Sun and field are nearly parallel.
+    The Sun sensor is a fine one or a set of coarse cells. A constant error of it, or of the
+    magnetometer, does not average out as noise does. It counts as a noise whose mean over 200 s is
+    as large, so that the gyros carry the attitude while Sun and field are nearly parallel.
 
-    env: single or vector. Raises ValueError where it shows too little.
+    env: single or vector. Raises ValueError if its observations lack a sensor.
 
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
@@ -101,19 +102,19 @@ class Acquiring:
         self.sun = columns["sun_direction" if fine else "coarse_sun"].place
         noise, bias = ("sun_noise", "sun_bias") if fine else ("cell_noise", "cell_bias")
         self.of_sun = getattr(sensor, noise) ** 2 / dt + stays * getattr(sensor, bias) ** 2
-        if not fine:  # of the direction that half of the cells tell, on average
+        if not fine:  # average variance of a direction from half of the cells
             half = 0.5 * self.normals.T @ self.normals
             self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
         self.fine, strongest = fine, columns["magnetic_field"].factor
         self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
-        least = 1e-10  # that float32 can hold beside half a radian, squared
+        least = 1e-10  # float32 loses a smaller variance next to that of half a radian
         self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
         self.of_sun, self.of_field = self.of_sun + self.gyros.left, self.of_field + self.gyros.left
         self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
         self.tracker: Any = StarTracker(sensor) if "star_tracker" in columns else None
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
-        """What is held to be true after observations (n, columns); before: after the last."""
+        """The estimate after observations (n, columns). before: that of the last control period."""
         begins = fresh(len(rows), before, episode_start)
         if self.tracker is None:
             return self._next(rows, before, begins, None)
@@ -130,16 +131,16 @@ class Acquiring:
         return moments[-1][1]._replace(past=moments[-late:] if late else ())
 
     def _fixed(self, fix: Fix, rows: Array, valid: NDArray[np.bool_]) -> Fix:
-        """What is held to be true after the star tracker's attitude, where that is valid."""
-        begun = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
-        q, b, P, *_ = where(fix.known, fix, begun)
+        """The estimate corrected by the star tracker's attitude, in the valid lanes."""
+        start = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
+        q, b, P, *_ = where(fix.known, fix, start)
         z = np.where(valid[:, None], rows[:, self.columns["star_tracker"].place], q)
         q, b, P = self.tracker.correct(q, b, P, multiply(conjugate(q), z))
         return where(valid, fix._replace(attitude=q, bias=b, covariance=P, known=valid), fix)
 
     def _next(self, rows: Array, before: Fix | None, begins: Any, fixed: Any) -> Fix:
-        """What is held to be true a control period later, but for a late star tracker; fixed: where
-        one that is not late has measured, (n,), or None."""
+        """The estimate a control period later, without a late star tracker. fixed: (n,), lanes in
+        which a star tracker without delay has measured, or None."""
         n, column = len(rows), self.columns
         measured = rows[:, column["angular_velocity"].place] * self.rate_limit
         B = rows[:, column["magnetic_field"].place]
@@ -177,8 +178,8 @@ class Acquiring:
 
 
 def triad(v: Array, w: Array, r: Array, s: Array) -> Array:
-    """Attitudes (n, 4), body to world, in which v points along r and w lies in the plane of r and
-    s. v, w: (n, 3), body axes; r, s: the same directions in the world."""
+    """Attitudes (n, 4), body to world, that turn v onto r, and w into the plane of r and s. v, w:
+    (n, 3), body axes; r, s: the same directions in the world."""
 
     def frame(a: Array, b: Array) -> Array:
         x, z = _unit(a), _unit(np.cross(a, b))
@@ -190,11 +191,11 @@ def triad(v: Array, w: Array, r: Array, s: Array) -> Array:
 def corrected(
     q: Array, b: Array, P: Array, v: Array, r: Array, variance: float, seen: NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Attitude, bias and covariance after directions v, body axes, of what is along r in the world,
-    in the lanes where they are seen; and which of them are strays, (n,)."""
+    """Correct attitude, bias and covariance by directions v (n, 3), body axes, which are r in the
+    world, in the `seen` lanes. Returns also which are strays, (n,), which correct nothing."""
     p = rotate_inverse(q, r)
     x, left, size = np.zeros((len(q), 6)), P, np.zeros(len(q))
-    for axis in range(3):  # one number after the other, so that nothing is inverted
+    for axis in range(3):  # one number after the other, which needs no matrix inverse
         h = np.hstack([np.cross(np.eye(3)[axis], p), np.zeros_like(p)])
         Ph = np.einsum("nij,nj->ni", left, h)
         of_reading = np.sum(h * Ph, axis=1) + variance

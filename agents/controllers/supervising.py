@@ -1,4 +1,4 @@
-"""A supervisor, which brings a satellite from its tumble to where it is to point."""
+"""A supervisor, which takes a satellite from tumbling to pointing."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -15,13 +15,13 @@ from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
-_SLEWING, AGAIN = 1.5, 3.0  # times the calm rate: that of slews, and that of a tumble
-NEAR = 0.97  # cosine of the angle to the Sun from which on it is found
+_SLEWING, AGAIN = 1.5, 3.0  # rates of slews and of a tumble, as multiples of the calm rate
+NEAR = 0.97  # cosine of the largest angle between the z axis and the Sun for pointing
 
 
 class Watch(NamedTuple):
-    """The memory of a supervisor of n lanes: what is held to be true, the mode (n,), and the
-    memories of the laws."""
+    """The memory of a supervisor of n lanes: the estimate, the mode (n,), and the memories of the
+    laws."""
 
     fix: Fix
     mode: Array
@@ -34,24 +34,25 @@ class Supervisor(Controller):
     """Detumbles by coils, turns to the Sun by wheels, finds the attitude, and points.
 
     It reads gyros, a Sun sensor, a magnetometer and an ephemeris, and no attitude. `Acquiring`
-    works from the first control period on. The modes:
+    estimates from the first control period on. The modes:
 
     - detumble: `damping` by coils alone, until the body turns slower than `calm` [rad/s];
     - find the Sun: `pointing` turns the body z axis, where the panels are, to the Sun by the
-      shortest way; in the dark it takes the rates to zero and waits;
-    - point: `pointing` with the estimated attitude relative to the target's, from when the filter
-      is sure of it to `sure` [rad] and the Sun is within 14 degrees of the z axis, or in the dark.
+      shortest way; in the dark it damps the rates and waits;
+    - point: `pointing` with the estimated attitude relative to the target's. This mode starts when
+      the filter's standard deviation is below `sure` [rad] and the Sun is within 14 degrees of the
+      z axis, or in the dark.
 
-    Where the attitude is given up it finds the Sun again; faster than three times `calm` it
-    detumbles again. `pointing` empties the wheels by the coils meanwhile. The laws see rows as an
-    env shows them that knows the attitude: quaternion relative to the target, rates, momenta of the
-    wheels, field.
+    If the filter drops the attitude, the supervisor finds the Sun again; if the body turns faster
+    than three times `calm`, it detumbles again. `pointing` unloads the wheels by the coils
+    meanwhile. The laws read the rows of an env that shows the attitude: quaternion relative to the
+    target, rates, momenta of the wheels, field.
 
     Gains: calm, by default 1 degree/s, at least 2.5 times the orbit's rate; sure, by default 3
     degrees.
 
-    Source: Larson & Wertz (1999), Space Mission Analysis and Design, chapter 11, for modes of
-    attitude control; what leads from one to the next is ours.
+    Source: Larson & Wertz (1999), Space Mission Analysis and Design, chapter 11, for the modes of
+    attitude control; the transitions are ours.
     """
 
     filter: Acquiring
@@ -84,7 +85,7 @@ class Supervisor(Controller):
                 "env must have wheels with coils, and show the target's attitude, for a "
                 f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
             )
-        # The field turns twice in an orbit, and B-dot ends with about the rate at which it does.
+        # The field turns twice in an orbit, and B-dot leaves about that rate.
         slowest = 2.5 * coils.around.rate
         calm = in_range("calm", gains.get("calm", cls.calm), slowest, plant.env.rate_limit)
         law: Law = QuaternionFeedback.for_env(plant, slew_rate=_SLEWING * calm)
@@ -103,8 +104,8 @@ class Supervisor(Controller):
         """Commands of wheels and coils (n, channels), and a `Watch`."""
         n = len(rows)
         if state is not None and not (isinstance(state, Watch) and len(state.mode) == n):
-            told = type(state).__name__
-            raise ValueError(f"state must be the memory of {n} lanes, or None, got {told}")
+            kind = type(state).__name__
+            raise ValueError(f"state must be the memory of {n} lanes, or None, got {kind}")
         fix = self.filter.estimate(rows, state.fix if state else None, episode_start)
         begins = fresh(n, state, episode_start)
         mode = np.where(begins, DETUMBLE, state.mode if state else DETUMBLE)

@@ -1,5 +1,5 @@
-"""What a policy reads and commands, by name, unit, frame and scale: what a flight computer has to
-hand to it, and to make of its answer."""
+"""The contract of an exported policy: name, unit, frame and scale of each input and output, by
+which a flight computer fills its observation and reads its action."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ Entry = dict[str, Any]
 
 
 def checked_env(env: Any) -> AttitudeEnv:
-    """The bare single env; ValueError for any other."""
+    """The unwrapped single env; ValueError for any other."""
     base = getattr(env, "unwrapped", None)
     if not isinstance(base, AttitudeEnv):
         raise ValueError(f"env must be a single environment of rbgym, got {env!r}")
@@ -31,9 +31,9 @@ def checked_env(env: Any) -> AttitudeEnv:
 
 
 def row(env: AttitudeEnv, policy: Any, observation: Any) -> Any:
-    """An observation as the numbers (width,) float32 that the exported policy reads: of goals,
-    a network reads all parts in the order of their names, a law the attitude relative to that
-    wanted."""
+    """Flatten an observation to the numbers (width,) float32 that the exported policy reads. From a
+    dict of goals, a network reads all parts in the order of their names, a law the attitude
+    relative to the target."""
     if not env.task.split:
         return observation
     flat = joined if isinstance(policy, Network) else relative
@@ -43,8 +43,8 @@ def row(env: AttitudeEnv, policy: Any, observation: Any) -> Any:
 def contract(
     env: AttitudeEnv, policy: Any, sides: Any, about: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The contract as data for JSON. sides: lowest and highest of what it reads, two rows.
-    about: what else is to be told, the policy's name and such; ValueError for what JSON has not."""
+    """The contract as data for JSON. sides: two rows, the lowest and highest observations. about:
+    further entries, such as the policy's name; ValueError for values that JSON cannot hold."""
     try:
         more = json.loads(json.dumps(dict(about or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -62,7 +62,7 @@ def contract(
 
 
 def _entries(columns: Iterable[Column], sides: Any) -> list[Entry]:
-    """The columns as data; sides: lowest and highest of each."""
+    """Convert columns to data for JSON. sides: lowest and highest of each."""
     return [
         {
             **{name: getattr(one, name) for name in ("first", "name", "size", "unit", "frame")},

@@ -1,4 +1,4 @@
-"""A network as an ONNX model, by the package `onnx`."""
+"""Exports a network as an ONNX model, by the package `onnx`."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from rbgym.agents.policies import Network
 from rbgym.agents.policies.forward import OUTPUTS
 from rbgym.agents.run_folder import replacing
 
-OPSET, IR = 17, 8  # which runtimes from 2022 on read
+OPSET, IR = 17, 8  # versions that runtimes from 2022 on read
 _NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}
 
 
 def export_onnx(
     folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write policy.onnx into a folder, which is made; returns the contract, which its metadata has.
+    """Write policy.onnx, with the contract as metadata, into a folder, made if missing; returns it.
 
     Input: observation (batch, width) float32; output: action (batch, channels) float32. policy: a
     Network, or a TrainedPolicy that has one; ValueError for others. env, about: see `export_c`.
@@ -33,12 +33,12 @@ def export_onnx(
     if not isinstance(network, Network):
         raise ValueError(f"policy must be a network without memory, got {type(network).__name__}")
     _, _, bounds = met(base, network)
-    told = contract(base, network, bounds, about)
+    content = contract(base, network, bounds, about)
     arrays: list[Any] = []
     nodes: list[Any] = []
 
     def add(operator: str, *constants: Any, **attributes: Any) -> None:
-        """One more node behind the last."""
+        """Append a node that reads the output of the last one."""
         names = [f"constant_{len(arrays) + n}" for n in range(len(constants))]
         arrays.extend(map(numpy_helper.from_array, constants, names))
         before = nodes[-1].output[0] if nodes else "observation"
@@ -46,7 +46,7 @@ def export_onnx(
             helper.make_node(operator, [before, *names], [f"x_{len(nodes)}"], **attributes)
         )
 
-    if network.quaternions:  # times the sign of the first component that is not zero
+    if network.quaternions:  # multiply by the sign of the first component that is not zero
         leads, others = _leads(network)
         add("Sign")
         add("MatMul", leads)
@@ -79,18 +79,18 @@ def export_onnx(
     model = helper.make_model(
         graph, producer_name="rbgym", ir_version=IR, opset_imports=[helper.make_opsetid("", OPSET)]
     )
-    helper.set_model_props(model, {"contract": json.dumps(told)})
+    helper.set_model_props(model, {"contract": json.dumps(content)})
     checker.check_model(model, full_check=True)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / "policy.onnx") as temporary:
         temporary.write_bytes(model.SerializeToString())
-    return told
+    return content
 
 
 def _leads(network: Network) -> tuple[Any, Any]:
-    """What makes of the signs of an observation, (width, width), a number of the sign of each
-    quaternion's first component that is not zero, and of all else 0; and 1 for all else."""
+    """A matrix (width, width), which turns the signs of an observation into numbers of the sign of
+    each quaternion's first nonzero component, and a vector (width,) with 1 in all other columns."""
     leads = np.zeros((network.width, network.width), np.float32)
     others = np.ones(network.width, np.float32)
     for k in network.quaternions:

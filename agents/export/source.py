@@ -1,4 +1,4 @@
-"""A policy as one C99 file that needs nothing but the C library's mathematics."""
+"""Exports a policy as one C99 file that needs only the C library's mathematics."""
 
 import json
 import re
@@ -23,15 +23,15 @@ from rbgym.potentials import SoftWall
 from rbgym.potentials import soft_wall as wall
 from rbgym.quaternion import conjugate, multiply
 
-VECTORS = 16  # golden ones, from one episode
-# What a build's answers may differ by from `predict`, as a part of a full command: one unit in the
-# last place where the arithmetic is the same, and round-off of float32 where it is not.
+VECTORS = 16  # golden vectors, from one episode
+# Tolerances between a build's answers and `predict`, as fractions of a full command: one unit in
+# the last place if the arithmetic is the same, round-off of float32 if not.
 EXACT, ROUNDED = 2.0**-23, 1e-4
 _SIDES = "low", "high"
-# The piece of C of each law, and the numbers that it takes of it.
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
-# How many numbers of a kind a policy keeps, where they are not three.
-_KEPT = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
+# Sizes of the memory's fields, where they are not three.
+_WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
+# The law's piece of C, and the attributes of the law that it needs as constants.
 _LAWS: dict[type, tuple[str, ...]] = {
     controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
     controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
@@ -58,7 +58,7 @@ _LAWS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-# What the names of these pieces become in a supervisor, whose laws see rows of another width.
+# New names in these pieces of a supervisor, whose laws read rows of another width.
 _SIZES = {"OBSERVATIONS": "", "ACTIONS": ""}
 _OF_MODES = {
     "wheels": {"answer": "point", **_SIZES},
@@ -69,59 +69,61 @@ _OF_MODES = {
 def export_c(
     folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write policy.c and policy.json into a folder, which is made; returns the contract.
+    """Write policy.c and policy.json into a folder, made if missing; returns the contract.
 
-    policy: a Network or a TrainedPolicy that has one, or a law that docs/export.md names, for
-    wheels or coils too; a linear law u = K x is a Network of one layer. Golden vectors of a law
-    with a memory follow each other. env: single, whose observations it reads; it is reset, and
-    flown for the golden vectors. about: what else the contract is to tell. Raises ValueError for
-    another policy, with the laws that can be written.
+    policy: a Network or a TrainedPolicy that has one, or a law that docs/export.md names, also for
+    wheels or coils; a linear law u = K x is a Network of one layer. The golden vectors of a law
+    with memory are consecutive. env: a single env whose observations the policy reads; it is reset
+    and flown for the golden vectors. about: further entries of the contract. Raises ValueError,
+    which names the laws that can be written, for any other policy.
     """
     folder, base = Path(folder), checked_env(env)
     policy = bare(policy, base)
     pieces, numbers, sharp = _parts(policy)
     seen, answers, bounds = met(base, policy)
-    told = contract(base, policy, bounds, about)
+    content = contract(base, policy, bounds, about)
     sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
              "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
               for kind in ("float", "double", "rounded")}  # fmt: skip
     test = (
-        _piece("self_test").replace("@SEEN@", _listed(seen)).replace("@ANSWERS@", _listed(answers))
+        _piece("self_test")
+        .replace("@SEEN@", _initialiser(seen))
+        .replace("@ANSWERS@", _initialiser(answers))
     )
     texts = [*map(_piece, [*pieces, "act"])]
-    if isinstance(policy, controllers.Supervisor):  # of three laws, each with names of its own
+    if isinstance(policy, controllers.Supervisor):  # its laws' functions need different names
         for one, names in _OF_MODES.items():
-            texts[pieces.index(one)] = _renamed(texts[pieces.index(one)], names)
+            texts[pieces.index(one)] = _rename(texts[pieces.index(one)], names)
     if isinstance(policy, controllers.SwingUp):
         before = pieces.index("swing_up") - 1
-        texts[before] = _renamed(texts[before], {"torque": "upright"})
+        texts[before] = _rename(texts[before], {"torque": "upright"})
     code = _with_helpers("\n".join(texts))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
-    text = (_comment(told), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
+    text = (_comment(content), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
             test)  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
         temporary.write_text("\n".join(text), "ascii")
-    write_json(folder / "policy.json", {**told, "golden": golden})
-    return told
+    write_json(folder / "policy.json", {**content, "golden": golden})
+    return content
 
 
 def bare(policy: Any, env: Any) -> Any:
-    """The network of a trained policy, which knows the quaternions that the env shows; or the
-    policy itself."""
+    """The network of a trained policy, with the quaternion columns of the env; or the policy
+    itself, if it is a law."""
     found = policy.network if isinstance(policy, TrainedPolicy) else policy
     known = isinstance(found, Network) and found.width == spaces.flatdim(env.observation_space)
     return replace(found, quaternions=quaternions_of(env)) if known else found
 
 
 def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
-    """Observations of an episode from seed 0 (n, width), the policy's answers (n, channels), both
-    float32, one after the other; and the bounds of an observation, two rows. Of a law with a memory
-    they are the first of the episode."""
+    """Fly the episode of seed 0; returns observations (n, width) and the policy's answers to them
+    (n, channels), both float32, and the bounds of an observation, two rows. The observations are
+    spread over the episode; for a law with memory they are its first."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
     memory: Any = None
@@ -131,7 +133,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
         action, memory = policy.predict(seen[-1], memory)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
-        if modes and len(seen) in (5, 10):  # stopped, then with its panels to the Sun: other modes
+        if modes and len(seen) in (5, 10):  # stop it, then face the Sun, to reach the other modes
             q = env.state["quaternion"]
             if len(seen) == 10:
                 q = multiply(q, conjugate(sun.off_sun(memory.fix.sun))[0])
@@ -155,13 +157,13 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
-    """Names of the pieces, numbers by name, and the type in which it equals `predict`."""
+    """Names of the pieces, numbers by name, and the C type in which the code equals `predict`."""
     if isinstance(policy, Network):
         return ["network"], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
-    if isinstance(law, controllers.Unloading) and law.least > law.first:  # coils: a field is shown
+    if isinstance(law, controllers.Unloading) and law.least > law.first:  # by coils, from the field
         coils: Any = law.other
         numbers = {"unloading": law.rate, "full": law.full, "field_column": law.first,
                    "field": 2.0 * coils.field}  # fmt: skip
@@ -192,7 +194,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     if isinstance(law, controllers.SunPointing):
         follow = ["find_sun"]
     caught = []
-    if isinstance(law, controllers.SwingUp):  # by another law, of a name of its own
+    if isinstance(law, controllers.SwingUp):  # another law catches it upright
         caught = [_LAWS[type(law.catcher)][0]]
         numbers |= _parts(law.catcher)[1]
     whole = ["sight", *follow, "look", *caught, piece, *(out or ["direct"])]
@@ -201,7 +203,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
 
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
-    """As `_parts`: the law that points, that which damps, the filter, and the modes."""
+    """`_parts` of a supervisor: the pointing law, the damping law, the filter and the modes."""
     pieces, numbers, sharp = _parts(policy.pointing)
     found, damping = policy.filter, policy.damping
     if found.tracker is not None:
@@ -227,14 +229,14 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     return [*pieces, "b_dot", "find_sun", "acquire", "supervise"], numbers, sharp
 
 
-def _renamed(code: str, names: Mapping[str, str]) -> str:
+def _rename(code: str, names: Mapping[str, str]) -> str:
     for one, other in names.items():
         code = re.sub(rf"\b{one}\b", other, code)
     return code
 
 
 def _of_field(law: Any, column: int) -> dict[str, Any]:
-    """Numbers of coils whose field is shown from that column on."""
+    """The numbers of coils whose field is observed from this column on."""
     return {"field": law.field, "field_column": column, "full": np.full(3, law.dipole)}
 
 
@@ -295,20 +297,20 @@ def _piece(name: str) -> str:
 
 
 def _frame(code: str) -> str:
-    """The head of the code: its type, those functions of <math.h> that it calls, in capitals, for
-    that type, and what it keeps."""
+    """The head of the code: its real type, macros in capitals for the functions of <math.h> that it
+    calls, and the struct of its memory."""
     text, called = _piece("frame"), sorted(set(re.findall(r"\b([A-Z][A-Z\d]+)\(", code)))
     for mark, suffix in (("@DOUBLE@", ""), ("@FLOAT@", "f")):
         lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
         text = text.replace(mark, "\n".join(lines))
-    kept = sorted(set(re.findall(r"memory->(?!begun|time)(\w+)", code)))
+    fields = sorted(set(re.findall(r"memory->(?!started|time)(\w+)", code)))
     return text.replace(
-        "@MEMORY@", "".join(f"\n    real {name}[{_KEPT.get(name, 3)}];" for name in kept)
+        "@MEMORY@", "".join(f"\n    real {name}[{_WIDTHS.get(name, 3)}];" for name in fields)
     )
 
 
 def _with_helpers(code: str) -> str:
-    """The code behind those functions of vectors.c that it calls, which call those before them."""
+    """Put in front of the code the functions of vectors.c that it calls, directly or not."""
     for block in reversed(re.split(r"\n\n(?=/\*|static)", _piece("vectors").strip())):
         name = re.findall(r"^static \w+ (\w+)\(", block, re.MULTILINE)[0]
         if re.search(rf"\b{name}\(", code):
@@ -317,16 +319,16 @@ def _with_helpers(code: str) -> str:
 
 
 def _constants(numbers: Mapping[str, Any]) -> str:
-    """Arrays as constants, whole numbers and others as macros."""
+    """Write arrays as constants, and single numbers as macros."""
     lines = []
     for name, value in numbers.items():
         array = np.asarray(value)
         if array.ndim:
-            # What `predict` normalises in float64 is so here.
+            # `predict` normalises in float64 too.
             whole = "int" if array.dtype.kind == "i" else "real"
             kind = "double" if name in ("MEAN", "SCALE") else whole
             shape = "".join(f"[{n}]" for n in array.shape)
-            lines.append(f"static const {kind} {name}{shape} = {_listed(array)};")
+            lines.append(f"static const {kind} {name}{shape} = {_initialiser(array)};")
         elif array.dtype.kind in "bi":
             lines.append(f"#define {name} {int(value)}")
         else:
@@ -334,18 +336,18 @@ def _constants(numbers: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _listed(array: Any) -> str:
-    """An initialiser; every float64 and float32 exact."""
+def _initialiser(array: Any) -> str:
+    """A C initialiser, exact for float64 and float32."""
     text = json.dumps(np.asarray(array).tolist()).replace("[", "{").replace("]", "}")
     return "\n".join(textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False))
 
 
-def _comment(told: Mapping[str, Any]) -> str:
-    """The contract for a reader."""
+def _comment(content: Mapping[str, Any]) -> str:
+    """The contract as a comment in C."""
     lines = ["A policy of rbgym, as C99. Compile with -std=c99 and link the mathematics (-lm);",
              "-DRBGYM_DOUBLE computes in double, -DRBGYM_SELF_TEST adds a main that compares with",
              "what the policy answered in Python.", ""]  # fmt: skip
-    for name, value in told.items():
+    for name, value in content.items():
         if name == "resolved":  # policy.json has it
             continue
         if name in ("observation", "action"):
@@ -363,7 +365,7 @@ def _comment(told: Mapping[str, Any]) -> str:
         else:
             text = f"{name}: {json.dumps(value)}"
             lines += textwrap.wrap(text, 96, subsequent_indent="    ")
-    # A name of the user's could end the comment, begin another one, or be a trigraph.
+    # A user's name could end the comment, start another one, or contain a trigraph.
     body = re.sub(r"\*(?=/)|/(?=\*)|\?(?=\?)", r"\g<0> ", "\n".join(lines))
     ascii_only = body.encode("ascii", "backslashreplace").decode()
     return f"/*\n{textwrap.indent(ascii_only, ' * ')}\n */"

@@ -1,4 +1,4 @@
-"""What a policy or a controller is worth: evaluations, cards, videos and plots."""
+"""Measures policies and controllers: evaluations, cards, videos and plots."""
 
 from rbgym.agents.judge.card import Card, make_card
 from rbgym.agents.judge.evaluation import Evaluation, evaluate

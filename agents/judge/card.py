@@ -1,4 +1,4 @@
-"""The benchmark card of a task: controllers and policies side by side, on the same start states."""
+"""The benchmark card of a task: controllers and policies compared on the same start states."""
 
 import json
 import math
@@ -33,10 +33,10 @@ from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.goals import Rest, Target
 
 _ARCSECOND = math.radians(1.0 / 3600.0)
-# What satellites are judged with where they do not know their state. The gyros are as Sensonor has
-# them of the STIM210: 0.10 deg/sqrt(h), and a bias of 10 deg/h rms over temperature (frequently
-# asked questions, sensonor.com). The walk of their bias and the star tracker are an example, of the
-# order of those that small satellites fly, and no product's.
+# Sensors of satellites that are judged without knowing their state. The gyro has Sensonor's figures
+# for the STIM210: 0.10 deg/sqrt(h), and a bias of 10 deg/h rms over temperature (frequently asked
+# questions, sensonor.com). The bias walk and the star tracker are examples of the order that small
+# satellites fly, not of a product.
 SENSORS: dict[str, Any] = {
     "gyro": {
         "angle_walk": math.radians(0.1) / 60.0,
@@ -51,20 +51,21 @@ SENSORS: dict[str, Any] = {
         "slew_rate": math.radians(2.0),
     },
 }
-# What an estimator leaves of attitude [rad] and bias [rad/s]: noise that policies are trained in.
+# An estimator's errors of attitude [rad] and bias [rad/s]: the noise in which policies are trained.
 _LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
 BEHIND, DISPERSED = "behind", "dispersed"
-# What a law does not know of its body: factors, and how far actuators are mounted askew [rad].
+# Errors of the body that a law assumes: relative ones, and misalignment of actuators [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
-_RUBBING = {"friction": 0.5}  # of wheels that have any
+_FRICTION = {"friction": 0.5}  # for wheels that have friction
 
 
 @dataclass(frozen=True)
 class Row:
-    """One controller or algorithm. merits: by category and of "all". of_seeds: success by the seed
-    of training, of several of which the package's is the median. origin: of a trained policy,
-    algorithm, seed, timesteps, wall_time. conditions: of "all" in those of `conditions_of`, by the
-    package's policy for it. holds: of a controller, see `rbgym.agents.controllers.validity`."""
+    """One controller or algorithm. merits: evaluations by category and for "all". of_seeds: success
+    rate by training seed; of several, the package's policy is the median. origin: a trained
+    policy's algorithm, seed, timesteps, wall_time. conditions: evaluations of "all" in each of
+    `conditions_of`, with the package's policy for it. holds: a controller's
+    `rbgym.agents.controllers.validity`."""
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
@@ -82,7 +83,7 @@ class Card:
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Without the episodes, ready for JSON; arguments that are no plain data by their repr."""
+        """Convert to data for JSON, without the episodes; other objects become their repr."""
         return {
             "env_id": self.env_id,
             "env_kwargs": {name: _plain(value) for name, value in self.env_kwargs.items()},
@@ -99,16 +100,16 @@ class Card:
         }
 
     def write(self, path: Path) -> None:
-        """Write the tables (.md), the figures (.json) and the plot (.png), all of them or none."""
-        from rbgym.agents.judge import plots  # which needs matplotlib
+        """Write the tables (.md), the figures (.json) and the plot (.png), all three or none."""
+        from rbgym.agents.judge import plots  # it needs matplotlib
 
         path.parent.mkdir(parents=True, exist_ok=True)
         content = self.as_dict()
         whole = {name: row.merits[ALL] for name, row in self.rows.items()}
         with replacing(path.with_name(f"{path.name}.md")) as temporary:
             temporary.write_text(tables.page(content), "utf-8")
-            with replacing(path.with_name(f"{path.name}.json")) as beside:
-                beside.write_text(as_text(content), "utf-8")
+            with replacing(path.with_name(f"{path.name}.json")) as data:
+                data.write_text(as_text(content), "utf-8")
                 figure = plots.card(tables.title(content), whole)
                 plots.save(figure, path.with_name(f"{path.name}.png"))
 
@@ -130,14 +131,15 @@ def make_card(
 ) -> Card:
     """Measure controllers and policies on the test set of a task.
 
-    targets: names of controllers, "pretrained", or folders of runs or policies, of which those that
-    differ in the seed alone make one row; without any, all that fit. env_kwargs: of the env for
-    every row, over those of a policy's training. progress: called with (done, all) before each.
-    Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
+    targets: names of controllers, "pretrained", or folders of runs or policies; those that differ
+    only in the seed make one row. Without targets, all that fit. env_kwargs: arguments of the env
+    for every row, which override those of a policy's training. progress: called with (done, all)
+    before each. Raises ValueError for bad arguments, and for a policy that cannot read the
+    observations of that env.
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
-    starts_of(env_id, episodes)  # refuses what there is not, before the work
+    starts_of(env_id, episodes)  # raises for bad arguments, before the work
     names = list(dict.fromkeys(targets))
     if not names:
         with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
@@ -156,7 +158,7 @@ def make_card(
 
 
 class Played(NamedTuple):
-    """PlayedEpisodes of a contender that knows its state, and of it in conditions, by name."""
+    """A contender's episodes: `known`, where it knows its state, and those in each condition."""
 
     contender: Contender
     known: PlayedEpisodes
@@ -172,19 +174,19 @@ def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Play
         if isinstance(policy, TrainedPolicy):
             seen = observation_space(env_id, condition.env_kwargs)
             if flatdim(policy.observation_space) != flatdim(seen):
-                continue  # it was not trained for this
+                continue  # the policy was not trained for this condition
         starts, kwargs = starts_of(env_id, episodes), condition.env_kwargs
         found[name] = play_from(starts, policy, env_id, kwargs, condition.estimating)
     return found
 
 
 def _over_seeds(runs: list[PlayedEpisodes]) -> Evaluation:
-    """Of all episodes. Those of one start are not independent, nor are those of one seed: so the
-    interval of success is over both, and at least as wide as that of so many starts."""
+    """Evaluate the episodes of all seeds. Those of one start, or of one seed, are not independent:
+    the success rate's interval resamples both, and is at least as wide as that of one run."""
     found = summary(joined(runs))
     if len(runs) == 1:
         return found
-    from rbgym.agents.judge.statistics import interval  # which needs scipy
+    from rbgym.agents.judge.statistics import interval  # it needs scipy
 
     success = np.stack([one.success.astype(float) for one in runs])
     starts = success.shape[1]
@@ -194,7 +196,7 @@ def _over_seeds(runs: list[PlayedEpisodes]) -> Evaluation:
 
 
 def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
-    """A row of its own, or that of policies which were trained as this one but for the seed."""
+    """The name of the contender's row; policies trained alike but for the seed share one."""
     if one.config is None:
         return one.name
     algorithm = str(one.config.get("algo", "policy"))
@@ -223,8 +225,8 @@ def _row(members: list[Played], env_id: str) -> Row:
         name: _over_seeds([one.conditions[name] for one in members])
         for name in members[0].conditions
     }
-    told = training.get("of_seeds", {})  # those that a shipped policy is the median of
-    rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in told.items()}
+    seeds = training.get("of_seeds", {})  # a shipped policy is the median of these
+    rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in seeds.items()}
     one, holds = members[0].contender, []
     if isinstance(one.policy, str):
         with closing(gym.make(env_id, **one.env_kwargs)) as env:
@@ -233,8 +235,8 @@ def _row(members: list[Played], env_id: str) -> Row:
 
 
 class Condition(NamedTuple):
-    """env_kwargs: arguments of the env in which contenders are judged. trained_in: those with which
-    a policy is trained for it. estimating: whether an estimator stands in front of contenders."""
+    """A harder variant of a task. env_kwargs: arguments of the env for judging. trained_in: those
+    for training a policy for it. estimating: whether an estimator processes the observations."""
 
     env_kwargs: dict[str, Any]
     trained_in: dict[str, Any]
@@ -242,9 +244,9 @@ class Condition(NamedTuple):
 
 
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
-    """Those that make sense for a task, by name, but for those whose arguments are `given`.
-    "behind": `SENSORS` measure the state, an estimator stands in front, commands act one control
-    period late. "dispersed": bodies and actuators are off by `DISPERSIONS`."""
+    """The conditions that a task allows, by name, except those whose arguments are `given`.
+    "behind": `SENSORS` measure the state, an estimator filters them, and commands act one control
+    period late. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)
@@ -255,19 +257,19 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
         estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
         found[BEHIND] = Condition(late | {"sensor": SENSORS}, late | {"sensor": estimated}, True)
     if "randomization" not in given:
-        rubs = wheels and (wheels.viscous or wheels.coulomb)
-        dispersed = {**given, "randomization": DISPERSIONS | (_RUBBING if rubs else {})}
+        friction = wheels and (wheels.viscous or wheels.coulomb)
+        dispersed = {**given, "randomization": DISPERSIONS | (_FRICTION if friction else {})}
         found[DISPERSED] = Condition(dispersed, dispersed)
-    return {name: one for name, one in found.items() if _can_be(env_id, one)}
+    return {name: one for name, one in found.items() if _is_possible(env_id, one)}
 
 
-def _can_be(env_id: str, condition: Condition) -> bool:
-    with warnings.catch_warnings():  # of sensors too coarse without the estimator
+def _is_possible(env_id: str, condition: Condition) -> bool:
+    with warnings.catch_warnings():  # that sensors are too coarse, without the estimator
         warnings.filterwarnings("ignore", message="sensor", category=UserWarning)
         try:
             with closing(gym.make(env_id, **condition.env_kwargs)) as env:
                 if condition.estimating:
                     controllers.Estimating.for_env(controllers.Idle(), env)
-        except ValueError:  # another observation, goals apart, what the task has not
+        except ValueError:  # another observation, a dict of goals, a part that the task lacks
             return False
     return True

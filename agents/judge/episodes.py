@@ -1,4 +1,4 @@
-"""Who is judged, and the episodes that they play from the fixed start states of a task."""
+"""The contenders, and the episodes that they play from a task's fixed start states."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,12 +23,13 @@ from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
-# Env arguments that decide on an observation's entries: others move at most their bounds.
+# Env arguments that change the entries of an observation; others change at most their bounds.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
 
 
 class Contender(NamedTuple):
-    """A policy, or a controller's name, by the name it was asked for; arguments of its env."""
+    """A policy or a controller to judge. name: as the user gave it. policy: the policy, or the
+    controller's name. env_kwargs: arguments of its env."""
 
     name: str
     policy: Any
@@ -36,11 +37,11 @@ class Contender(NamedTuple):
 
     @property
     def config(self) -> Mapping[str, Any] | None:
-        """What policy.json of a trained policy holds; None for a controller."""
+        """The content of a trained policy's policy.json; None for a controller."""
         return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
     def at_work(self, env: Any, **gains: Any) -> Any:
-        """The policy, or the controller of that name for an env. gains: of the controller."""
+        """The policy, or the controller, made for an env with these gains."""
         by_name = isinstance(self.policy, str)
         return controllers.make(self.policy, env, **gains) if by_name else self.policy
 
@@ -48,11 +49,11 @@ class Contender(NamedTuple):
 def contenders(
     targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
 ) -> tuple[str, list[Contender]]:
-    """The env's id, and what the targets stand for: folders of runs or policies, names of
-    controllers, or "pretrained". env_id: None for that of the first folder, or RigidTop-v0.
-    env_kwargs: for all of them, over those that a policy was trained with, which controllers have
-    too where env_id is None and all folders agree. ValueError for what is none of these, and for a
-    policy of other observations."""
+    """Resolve targets, which are folders of runs or policies, names of controllers, or
+    "pretrained"; returns the env's id and the contenders. env_id: None for that of the first
+    folder, or else RigidTop-v0. env_kwargs: for all contenders; they override those of a policy's
+    training. If env_id is None and all folders agree, controllers get the training's too.
+    ValueError for other targets, and for a policy of other observations."""
     given = by_name("env_kwargs", env_kwargs)
     learned = [name for name in targets if name not in controllers.names()]
     policies = {}
@@ -68,10 +69,10 @@ def contenders(
         of_all.pop("initial", None)
         env_id = str(configs[0]["env_id"])
         module = env_id.rpartition(":")[0]
-        if module and module not in sys.modules:  # a file that came with a policy could name it
+        if module and module not in sys.modules:  # an untrusted policy file could name any module
             raise ValueError(
-                f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
-                f"imported: say --env {env_id} if you trust it"
+                f"env must be given for a policy of {env_id!r}, as its module would be imported: "
+                f"say --env {env_id} if you trust it"
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
     if PRETRAINED in learned:
@@ -86,8 +87,8 @@ def contenders(
 
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The env arguments that a policy was trained with but for the starts, `given` over them;
-    ValueError if it cannot read what the env then shows."""
+    """The env arguments of a policy's training, without `initial`, overridden by `given`;
+    ValueError if the policy cannot read the observations of that env."""
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
     learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
@@ -107,14 +108,14 @@ def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]
 class PlayedEpisodes:
     """One episode from each of n start states, in the order of their seeds.
 
-    category, returns, lengths [steps], success (n,); costs (n,) of constraints, or nan. least_time
-    (n,): of a turn from the start to the target about the eigenaxis [s], nan where there is no such
-    bound. Histories (instants, n), the first at the start, nan after a lane's end: attitude_error
-    [rad], rate_error [rad/s] to the goal; torque (instants, n, 3), mean of each control period [N
-    m], body axes, and actions (instants, n, channels), nan at the start; wheel_speed (instants, n,
-    wheels) against the body [rad/s]; relative (instants, n, 4), attitude from the target, or nan;
-    reached, 1.0 where the task is done. dt: control period [s]. settled: angle [rad] and rate
-    [rad/s] within which the task is done, if for `hold` [s].
+    category, returns, lengths [steps], success: (n,). costs: (n,) of constraints, or nan.
+    least_time: (n,), of a turn from the start to the target about the eigenaxis [s]; nan where no
+    such bound exists. Histories (instants, n), from the start on, nan after a lane's end:
+    attitude_error [rad] and rate_error [rad/s] to the goal; reached, 1.0 where the task is done;
+    torque (instants, n, 3) [N m], body axes, mean of each control period, and actions (instants, n,
+    channels), both nan at the start; wheel_speed (instants, n, wheels) relative to the body
+    [rad/s]; relative (instants, n, 4), attitude relative to the target, or nan. dt: control period
+    [s]. settled: angle [rad] and rate [rad/s] within which the task is done after `hold` [s].
     """
 
     seeds: NDArray[np.int64]
@@ -141,18 +142,18 @@ class PlayedEpisodes:
         return np.asarray(self.dt * np.arange(len(self.attitude_error)), dtype=np.float64)
 
     def chosen(self, lanes: NDArray[Any]) -> "PlayedEpisodes":
-        """Some of the episodes: a mask (n,), or their places in order."""
+        """Select episodes by a mask (n,) or by indices, in their order."""
         found = {name: getattr(self, name)[lanes] for name in _LANES}
         found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES}
         return PlayedEpisodes(**(vars(self) | found))
 
 
 _NAMES = [one.name for one in fields(PlayedEpisodes)]
-_LANES, _HISTORIES = _NAMES[:7], _NAMES[7:14]  # of each episode; of each instant and episode
+_LANES, _HISTORIES = _NAMES[:7], _NAMES[7:14]  # shapes (n, ...) and (instants, n, ...)
 
 
 def joined(parts: list[PlayedEpisodes]) -> PlayedEpisodes:
-    """All of them, in the order of their seeds, whatever their categories."""
+    """Concatenate episodes, in the order of their seeds."""
     instants = max(len(part.attitude_error) for part in parts)
     found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
     for name in _HISTORIES:
@@ -175,8 +176,8 @@ def play(
     **env_kwargs: Any,
 ) -> PlayedEpisodes:
     """Run one episode from each of the first `episodes` states of the task's test set. policy,
-    split, seed, env_kwargs: see `evaluate`; observations for a model are normalised as they were
-    last. ValueError for bad arguments, and for `initial`, which the set has."""
+    split, seed, env_kwargs: see `evaluate`; a model keeps its current normalisation. ValueError for
+    bad arguments, and for `initial`, which the set fixes."""
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)
@@ -191,9 +192,9 @@ def play_from(
     env_kwargs: Mapping[str, Any],
     estimating: bool = False,
 ) -> PlayedEpisodes:
-    """One episode from each of these start states; estimating: behind an estimator."""
+    """Run one episode from each start state. estimating: behind an estimator."""
     parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
-    given = {name: value for name, value in given.items() if name != "info"}  # all is looked at
+    given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
     for one in starts:
         with closing(one.env(env_id, given)) as env:
             own = controllers.Estimating.for_env(policy, env) if estimating else policy
@@ -202,8 +203,8 @@ def play_from(
 
 
 class Player:
-    """A policy at work in a vector env: what it was shown last, and what it remembers. policy: the
-    name of a controller, a Stable-Baselines3 model, or whatever has `predict`."""
+    """Runs a policy in a vector env, and holds the latest observation and the policy's memory.
+    policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
         found = controllers.make(policy, env) if isinstance(policy, str) else policy
@@ -214,11 +215,11 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
-        self.running = self.start  # lanes in their first one
+        self.running = self.start  # lanes in their first episode
         self.terminated = np.zeros(len(seeds), dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
-        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
+        """Act once in every lane; returns actions, rewards. `start` then marks ended episodes."""
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
@@ -227,7 +228,7 @@ class Player:
         return actions, rewards
 
     def first_episodes(self) -> Iterator[tuple[Any, Any, Any]]:
-        """What was observed, done and earned, step by step until each lane's first episode ends."""
+        """Yield observations, actions and rewards until every lane's first episode has ended."""
         while self.running.any():
             observation = self.observation
             yield observation, *self.step()
@@ -236,7 +237,7 @@ class Player:
                 self.observation, _ = self.env.reset(options={"reset_mask": self.start.copy()})
 
     def keep(self, histories: Mapping[str, list[Array]], **values: Any) -> None:
-        """Add values of all lanes to histories, nan where the first episode has ended."""
+        """Append values of all lanes to histories, nan where the first episode has ended."""
         for name, value in values.items():
             rows = np.asarray(value, dtype=np.float64)
             mask = self.running.reshape(-1, *(1,) * (rows.ndim - 1))
@@ -244,7 +245,7 @@ class Player:
 
 
 def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
-    """The first episode of each lane of a vector env in DISABLED mode."""
+    """Play and record the first episode of each lane of a vector env in DISABLED mode."""
     env, n = player.env.unwrapped, len(start.seeds)
     success, lengths = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
     returns, costs = np.zeros(n), np.zeros(n)
@@ -295,7 +296,7 @@ def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
 
 
 def shows_target(env: Any) -> bool:
-    """Whether an observation, or `relative` of it, begins with the quaternion to the target."""
+    """Whether an observation, or `relative` of it, starts with the quaternion to the target."""
     base, space = env.unwrapped, env.single_observation_space
     if not isinstance(base.goal, Target) or base.task.split:
         return isinstance(base.goal, Target)

@@ -1,4 +1,4 @@
-"""Policies and classical controllers measured on one fixed set of start states."""
+"""Measures policies and classical controllers on one fixed set of start states."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from rbgym.quaternion import Array
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `episodes` episodes on the fixed test set gave.
+    """Figures of `episodes` episodes on the fixed test set.
 
     success_interval: Wilson's 95 % interval of the success rate. by_category: success rates.
     length: mean [steps]. violating: share of the episodes that violate a constraint, or None.
-    unwound: successes by the long way round. Of the rest the medians, None where there is nothing
-    to tell: final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort
-    [N m s]; torque_variation [N m]; wheel_turns: revolutions of a wheel; eigenaxis_share: settling
-    time over the least time of a turn about the eigenaxis, from rest. played: the episodes
-    themselves.
+    unwound: number of successes by the long way round. The others are medians, None where they do
+    not apply: final_error, overshoot: of the attitude [deg]; settling_time [s], over the successes;
+    effort [N m s]; torque_variation [N m]; wheel_turns: revolutions of a wheel; eigenaxis_share:
+    settling time over the least time of a turn about the eigenaxis, from rest. played: the
+    episodes.
     """
 
     episodes: int
@@ -45,7 +45,7 @@ class Evaluation:
 
     @property
     def rank(self) -> tuple[float, float, float]:
-        """Success, then settling time, then effort, each so that the least is best."""
+        """Sort key: success, then settling time, then effort; the least is best."""
         settled = math.inf if self.settling_time is None else self.settling_time
         return -self.success_rate, settled, self.effort
 
@@ -64,11 +64,11 @@ def evaluate(
     seed: int = 0,
     **env_kwargs: Any,
 ) -> Evaluation:
-    """What a policy makes of the first `episodes` start states of a task's test set.
+    """Measure a policy on the first `episodes` start states of a task's test set.
 
-    policy: whatever has `predict`, a Stable-Baselines3 model included; or a controller's name, or
-    "pretrained". split: "validation" for the set on which trainings choose, "fresh" for starts that
-    `seed` draws. env_kwargs: arguments of the env. Raises ValueError for bad arguments.
+    policy: any object with `predict`, such as a Stable-Baselines3 model; a controller's name; or
+    "pretrained". split: "validation" for the set on which trainings select their policy, "fresh"
+    for starts drawn by `seed`. env_kwargs: arguments of the env. Raises ValueError for bad ones.
     """
     return summary(play(policy, env_id, episodes, split=split, seed=seed, **env_kwargs))
 
@@ -103,20 +103,20 @@ def summary(played: PlayedEpisodes) -> Evaluation:
 
 
 def _median(values: Array) -> float | None:
-    """The median of what is not nan; None where nothing is left."""
+    """The median of the values that are not nan; None if all are."""
     left = values[~np.isnan(values)]
     return float(np.median(left)) if len(left) else None
 
 
 def settling(played: PlayedEpisodes) -> Array:
-    """Time [s] at which each episode settled for good, inf where it did not; (n,)."""
+    """Time [s] from which each episode stays settled, inf where it does not; (n,)."""
     done = (played.reached == 1.0) | np.isnan(played.reached)
     return np.maximum(settling_times(done, played.dt) - played.hold, 0.0)
 
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:
     """First time [s] from which a lane stays inside to the end, inf if it ends outside; (n,).
-    inside: (instants, n), the first at time 0; dt [s] between two of them."""
+    inside: (instants, n), from time 0 on, dt [s] apart."""
     lasting = np.logical_and.accumulate(inside[::-1])[::-1]
     return np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
 
@@ -127,7 +127,7 @@ def final_error(played: PlayedEpisodes) -> Array:
 
 
 def overshoot(played: PlayedEpisodes) -> Array:
-    """Largest attitude error [rad] once it was within the settled angle; 0 inside, or nan; (n,)."""
+    """Largest attitude error [rad] after first settling, (n,); 0 if it stays in, nan if never."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
     after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)
@@ -146,29 +146,29 @@ def torque_variation(played: PlayedEpisodes) -> Array:
 
 
 def wheel_turns(played: PlayedEpisodes) -> Array:
-    """Revolutions of a wheel against the body, the mean of all wheels; nan without any, (n,)."""
+    """Revolutions relative to the body, mean over the wheels, (n,); nan without wheels."""
     speed = np.abs(played.wheel_speed[1:])
     turned = np.nansum(speed, axis=0) * played.dt / (2.0 * math.pi)
     return np.asarray(turned.mean(axis=-1) if turned.shape[-1] else np.full(len(turned), np.nan))
 
 
 def unwound(played: PlayedEpisodes) -> NDArray[np.bool_] | None:
-    """Whether a success came by the long way round, (n,): followed without jumps from the
-    quaternion of positive scalar part, it ended at -1 instead of 1. None without a target."""
+    """Whether a success turned the long way round, (n,): its quaternion, continuous from a positive
+    scalar part on, ended at -1 instead of 1. None without a target."""
     q = played.relative
     if np.isnan(q[0]).all():
         return None
     steps = np.nan_to_num(np.sum(q[1:] * q[:-1], axis=-1), nan=1.0)
     sign = np.cumprod(np.where(steps < 0, -1.0, 1.0), axis=0)
     last, lanes = played.lengths, np.arange(len(played.lengths))
-    # The first instant counts for w = 0 too: of two ways of one length neither is long.
+    # A start at w = 0 counts as positive: both ways are of one length, so neither is long.
     end = sign[last - 1, lanes] * q[last, lanes, 0] * np.where(q[0, :, 0] < 0, -1.0, 1.0)
     return played.success & (end < 0)
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Confidence interval of a proportion, 95 %: Wilson (1927), Probable inference, the law of
-    succession, and statistical inference."""
+    """The 95 % confidence interval of a proportion. Source: Wilson (1927), Probable inference, the
+    law of succession, and statistical inference."""
     p, z = successes / trials, 1.959963984540054
     center = p + z * z / (2 * trials)
     spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))

@@ -1,4 +1,4 @@
-"""Results of agents as plots, and figures as files."""
+"""Plots of evaluations, and the writing of figures to files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,16 +13,16 @@ from rbgym.plot.figures import an_attitude_counts, log_errors, quantiles
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure, whole or not at all; ValueError for an ending that is no format."""
+    """Write a figure; an interruption leaves the old file. ValueError for an unknown ending."""
     form = path.suffix.removeprefix(".") or "png"
-    # Without the date, so that the same figure is the same file.
+    # Without the date, so that the same figure gives the same file.
     metadata = {"Date": None} if form == "svg" else None
     with style.context(), replacing(path) as temporary:
         figure.savefig(temporary, format=form, metadata=metadata)
 
 
 def comparison(evaluations: Mapping[str, Evaluation]) -> Figure:
-    """Errors over time of each evaluation, with its success rate."""
+    """Plot the errors of each evaluation over time, with its success rate."""
     runs = {
         f"{name}: {100 * one.success_rate:.1f} % success": _errors(one)
         for name, one in evaluations.items()
@@ -36,8 +36,8 @@ def _errors(one: Evaluation) -> Errors:
 
 @style.context()
 def card(title: str, evaluations: Mapping[str, Evaluation]) -> Figure:
-    """Median error over time, of the attitude [deg] or, where none counts, of the rate [rad/s];
-    and the share of episodes that have settled by then, of each row."""
+    """Plot for each row the median error over time, and the share of episodes that have settled.
+    The error is of the attitude [deg], or of the rate [rad/s] where the attitude does not count."""
     angle, rate = next(iter(evaluations.values())).played.settled
     turning = an_attitude_counts(map(_errors, evaluations.values()))
     figure = style.picture(8.6, 3.2, title)

@@ -1,4 +1,4 @@
-"""How sure a difference is: intervals over the seeds of training and over the starts.
+"""The confidence in a difference: intervals over training seeds and start states.
 
 Sources: Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical
 precipice, Advances in Neural Information Processing Systems 34, for interquartile means and the
@@ -19,7 +19,7 @@ _DRAWS, _SHARE = 2000, 0.95
 
 
 class Interval(NamedTuple):
-    """A figure, and the 95 % interval in which it lies."""
+    """A figure, and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -27,13 +27,13 @@ class Interval(NamedTuple):
 
 
 def iqm(values: Array) -> float:
-    """The interquartile mean: that of the middle half of all values."""
+    """The interquartile mean: the mean of the middle half of all values."""
     return float(trim_mean(values, 0.25, axis=None))
 
 
 def merits(runs: Sequence[PlayedEpisodes]) -> dict[str, Array]:
-    """Figures of each run and start, (runs, starts), from the same starts; settling time [s] is
-    that of the whole episode where it did not settle. Without constraints there is no cost."""
+    """Figures of each run and start, (runs, starts); all runs share the starts. An episode that
+    does not settle counts with its whole time [s]. "cost" exists only with constraints."""
     costs = np.stack([one.costs for one in runs])
     return {
         "success": np.stack([one.success.astype(float) for one in runs]),
@@ -45,8 +45,8 @@ def merits(runs: Sequence[PlayedEpisodes]) -> dict[str, Array]:
 
 
 def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> Interval:
-    """Of a statistic of values (runs, starts), and perhaps of others from the same starts, by the
-    bootstrap over runs and over starts, which are drawn for all at once."""
+    """The interval of a statistic of values (runs, starts), and of `others` from the same starts,
+    by a bootstrap over runs and over starts. All samples share the drawn starts."""
     rng, starts, samples = np.random.default_rng(0), values.shape[1], (values, *others)
     drawn = []
     for _ in range(_DRAWS):
@@ -60,8 +60,8 @@ def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> In
 def differences(
     runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]
 ) -> dict[str, Interval]:
-    """How much more of each of `merits` some runs have than others: interquartile means of the
-    return, else means; and "improvement", the probability of a larger return, less a half."""
+    """The difference runs - others of each of `merits`: of interquartile means for the return, of
+    means for the rest; and "improvement", the probability of a larger return minus one half."""
     ours, theirs = merits(runs), merits(others)
     found = {}
     for name, own in ours.items():

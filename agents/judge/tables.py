@@ -1,4 +1,4 @@
-"""Evaluations as tables: at a terminal, in a pipe, and as Markdown."""
+"""Writes evaluations as tables: at a terminal, to a pipe, and as Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ from rbgym.agents.judge.evaluation import Evaluation
 from rbgym.agents.terminal import plain, print_table, styled
 
 Rows = list[tuple[str, ...]]
-ALL = "all"  # the episodes of a card, beside those of each category
+ALL = "all"  # the key of a card's figures over all categories
 
 
 def _figure(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
-    """A cell of a figure, or a dash where there is none."""
+    """A function that formats one figure as a cell; a missing one as a dash."""
     return lambda merits: "-" if merits.get(name) is None else f"{factor * merits[name]:{form}}"
 
 
-# The cell of each column, from what `Evaluation.as_dict` returns.
+# The cell of each column, from the dict of `Evaluation.as_dict`.
 _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "success [%]": _figure("success_rate", ".1f", 100),
     "95 % interval [%]": lambda merits: "{:.1f} - {:.1f}".format(
@@ -34,11 +34,11 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "unwound": _figure("unwound", ""),
     "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }
-# Those of `rbgym evaluate` and of `rbgym card`.
+# The columns of `rbgym evaluate` and of `rbgym card`.
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
-# Shown where there are constraints, wheels, turns.
+# Columns that are left out if all cells are empty: for tasks with constraints, wheels, a target.
 _OF_SOME = ("violating [%]", *tuple(_COLUMNS)[-3:])
 
 
@@ -46,8 +46,8 @@ def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Ro
     return [(name, *(_COLUMNS[c](found) for c in columns)) for name, found in merits.items()]
 
 
-def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The columns in which there is something to tell."""
+def _non_empty(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The columns without those of `_OF_SOME` in which all cells are empty."""
     found = list(merits)
     return [c for c in columns if c not in _OF_SOME or any(_COLUMNS[c](m) != "-" for m in found)]
 
@@ -55,13 +55,13 @@ def _told(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[s
 def print_evaluations(
     judged: Mapping[str, Evaluation], env_id: str, who: Sequence[Contender], which: str = "fixed"
 ) -> None:
-    """Write a line for each policy, then what differs. which: word for the start states."""
+    """Print a row for each policy, then differing arguments and tasks. which: kind of starts."""
     kwargs = who[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in who)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
     heading += f", {next(iter(judged.values())).episodes} {which} start states"
     found = {name: one.as_dict() for name, one in judged.items()}
-    columns = _told(_OF_EVALUATE, found.values())
+    columns = _non_empty(_OF_EVALUATE, found.values())
     print_table(heading, ("policy", *columns), _rows(found, columns))
     for one in who:
         if differ:
@@ -73,8 +73,8 @@ def print_evaluations(
 
 
 def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
-    """Write how much more each has than the first one, with 95 % intervals over the starts."""
-    from rbgym.agents.judge.statistics import differences  # which needs scipy
+    """Print the difference of each from the first, with 95 % intervals over the starts."""
+    from rbgym.agents.judge.statistics import differences  # it needs scipy
 
     (first, base), *others = evaluations.items()
     rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
@@ -88,7 +88,7 @@ def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
 
 
 def title(card: Mapping[str, Any]) -> str:
-    """The env and its arguments, as a heading; of a card, or whatever has env_id and env_kwargs."""
+    """A heading of env and arguments, from a card or any mapping with env_id and env_kwargs."""
     arguments = _arguments(card["env_kwargs"])
     return f"{card['env_id']} ({arguments})" if arguments else str(card["env_id"])
 
@@ -97,14 +97,14 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
 
 
-# Of a card, as `Card.as_dict` returns it.
+# Below, a card is the dict that `Card.as_dict` returns.
 
 
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Headings and rows of a card's tables: merits, success by category, each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
     found = [one[ALL] for one in merits.values()]
-    columns = _told(_OF_CARD, found)
+    columns = _non_empty(_OF_CARD, found)
     yield ("", *columns), _rows(dict(zip(merits, found, strict=True)), columns)
     categories = [name for name in next(iter(merits.values())) if name != ALL]
     success = _COLUMNS["success [%]"]
@@ -117,7 +117,7 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
 
 
 def print_card(card: Mapping[str, Any]) -> None:
-    """Write a card: tables at a terminal, elsewhere Markdown."""
+    """Print a card: as tables at a terminal, as Markdown elsewhere."""
     if not styled():
         print(plain(page(card)))
         return
@@ -130,7 +130,7 @@ def page(card: Mapping[str, Any]) -> str:
 
 
 def markdown(card: Mapping[str, Any]) -> str:
-    """The card's tables, how its policies were trained, and what its laws hold for."""
+    """The card's tables, the training of its policies, and the limits of its laws, as Markdown."""
     parts = []
     for headings, rows in _tables(card):
         lines = [headings, ["---"] * len(headings), *rows]
@@ -139,7 +139,7 @@ def markdown(card: Mapping[str, Any]) -> str:
     holds = [
         f"`{name}` holds for a {words} below {most:.3g}, here {value:.3g}."
         for name, row in card["rows"].items()
-        for words, most, value in row.get("holds", ())  # of an older card there are none
+        for words, most, value in row.get("holds", ())  # an older card has none
     ]
     return "\n\n".join([*parts, *trained, *holds]) + "\n"
 

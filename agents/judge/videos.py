@@ -1,4 +1,4 @@
-"""Videos of an episode of the test set, as policies and controllers play it, side by side."""
+"""Videos of one episode of the test set, as several policies and controllers play it."""
 
 import errno
 import itertools
@@ -23,15 +23,15 @@ from rbgym.envs.rendering.painter import Frame, Painter, load_pygame
 from rbgym.envs.rendering.scene import Scene
 
 FORMATS = (".mp4", ".gif")
-_LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
-_RATE = 30.0  # frames per second that need not be exceeded
-_ENDLESS = 1000  # steps that an episode without a limit is taken to have
-_AFTER = 2.0  # of film [s], once all have succeeded
-_LEAST = 2  # hundredths of a second that a picture of a GIF stands: less is not shown as asked
+_LONGEST, _SHORTEST = 30.0, 8.0  # film of a whole episode [s]; it is sped up or slowed down to fit
+_RATE = 30.0  # upper limit of the frames per second
+_ENDLESS = 1000  # steps of film for an episode without a limit
+_AFTER = 2.0  # film [s] after all have succeeded
+_LEAST = 2  # hundredths of a second for a picture of a GIF: viewers slow down shorter ones
 
 
 class Timing(NamedTuple):
-    """stride: steps from frame to frame; rate: frames per second; speed: of time in the film."""
+    """stride: steps between frames; rate: frames per second; speed: episode over film time."""
 
     stride: int
     rate: float
@@ -39,13 +39,13 @@ class Timing(NamedTuple):
 
     @classmethod
     def of(cls, dt: float, steps: int, kind: str = ".mp4") -> "Timing":
-        """That of an episode of so many steps of dt seconds, in a kind of file: in its own time or
-        nearly so, unless it is too long or too short to be watched."""
+        """The timing of an episode of `steps` steps of dt seconds in a kind of file: in real time
+        or nearly so, unless the episode is too long or too short to watch."""
         whole = dt * steps
         speed = max(whole / _LONGEST, 1.0) * min(whole / _SHORTEST, 1.0)
         stride = max(math.floor(speed / (_RATE * dt)), 1)
         rate = speed / (stride * dt)
-        if kind == ".gif":  # its pictures stand whole hundredths of a second
+        if kind == ".gif":  # shows each picture for whole hundredths of a second
             rate = 100 / _hundredths(rate)
         return cls(stride, rate, rate * stride * dt)
 
@@ -53,9 +53,10 @@ class Timing(NamedTuple):
 def film(
     path: Path, env_id: str, contenders: Sequence[Contender], episode: int = 0, size: int = 480
 ) -> None:
-    """Write a video of one episode of the task's test set, a picture of each contender abreast; it
-    ends with the last episode, or two seconds after all have succeeded. path: ends in .mp4 or .gif.
-    episode: from 0. size: width and height of a picture [pixels]. Raises what `require` does."""
+    """Write a video of one episode of the task's test set, with the contenders next to each other.
+    It ends two seconds after each contender has succeeded or its episode is over. path: ends in
+    .mp4 or .gif. episode: from 0. size: width and height of a contender's picture [pixels]. Raises
+    the errors of `require`."""
     require(path, episode)
     start = start_of(env_id, episode)
     plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]
@@ -72,7 +73,7 @@ def film(
 
 
 def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> None:
-    """The errors of `film`, before anything is computed; episodes: how many may be filmed."""
+    """Raise the errors of `film`, before anything is computed. episodes: number to choose from."""
     if path.suffix not in FORMATS:
         raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
     last = min(episodes, len(TEST_SEEDS)) - 1
@@ -114,7 +115,7 @@ class _Play:
 
 
 def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
-    """Pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
+    """Yield pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
     painter, idle = Painter((size, size)), 0
     for number in itertools.count(1):
         pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
@@ -132,7 +133,7 @@ def _hundredths(rate: float) -> int:
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
-    """Write frames (height, width, 3) as they come, `rate` a second. kind: default the ending."""
+    """Encode frames (height, width, 3) as they arrive, `rate` per second. kind: default by path."""
     if (kind or path.suffix) == ".gif":
         from PIL import Image
 
@@ -151,7 +152,7 @@ def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = N
     command = [get_ffmpeg_exe(), "-y", "-loglevel", "quiet", *taken.split(), *given.split()]
     with subprocess.Popen([*command, str(path)], stdin=subprocess.PIPE) as encoder:
         pipe: Any = encoder.stdin
-        with suppress(BrokenPipeError):  # it has ended, and its status tells
+        with suppress(BrokenPipeError):  # the encoder has ended; its status is checked below
             for frame in itertools.chain([first], rest):
                 pipe.write(frame.tobytes())
     if encoder.returncode:

@@ -1,4 +1,4 @@
-"""What plays: networks as plain arrays, trained policies and files; no learning library."""
+"""Policies: networks as plain arrays, trained policies and their files; no learning library."""
 
 from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy, load, names

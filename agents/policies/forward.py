@@ -1,4 +1,4 @@
-"""A small multilayer perceptron, compiled for tiles of lanes, each lane by its own network."""
+"""A small multilayer perceptron, compiled for tiles of lanes; a network for each block of lanes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,33 +9,33 @@ from numpy.typing import NDArray
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.rows import LANES, index
 
-# Lanes worked on together: a shorter loop is unrolled first, and becomes no vector instructions.
+# Lanes of a tile. The compiler unrolls a shorter loop before it can vectorise it.
 TILE = 32
 # Sizes of layers are padded to multiples of this many, with weights of zero.
 PADDED_TO = 4
 
 TANH, RELU, ELU = 0, 1, 2
 ACTIVATIONS = {"tanh": TANH, "relu": RELU, "elu": ELU}
-# What becomes of the last layer: the bound that it is clipped to, and whether tanh follows.
+# Output of the last layer: the bound of its clip, and whether tanh follows.
 OUTPUTS = {"clip": (1.0, False), "tanh": (8.0, True), "gsde": (2.0, True)}
 
 _F = np.float32
 _ONE, _ZERO, _HALF, _TWO, _LARGEST = _F(1.0), _F(0.0), _F(0.5), _F(2.0), _F(8.0)
-# tanh(x) = x P(x^2) / Q(x^2) on [-8, 8], where it reaches 1 to float32 round-off. A weighted least
-# squares fit of ours, with a relative error of 7e-9 before rounding.
+# tanh(x) = x P(x^2) / Q(x^2) on [-8, 8]; at 8, tanh is 1 to float32 round-off. Our weighted least
+# squares fit, with a relative error of 7e-9 before rounding.
 _P1, _P2, _P3, _P4 = _F(1.3444505e-1), _F(3.5716062e-3), _F(2.1894798e-5), _F(1.5230613e-8)
 _Q1, _Q2, _Q3, _Q4 = _F(4.6777832e-1), _F(2.6164474e-2), _F(3.4113054e-4), _F(8.5225251e-7)
 
 
 @inlined
-def _clipped(x, bound):
-    """x within +-bound; what is not a number stays so."""
+def _clip(x, bound):
+    """Clip x to +-bound; nan stays nan."""
     return bound if x > bound else (-bound if x < -bound else x)
 
 
 @inlined
 def _tanh(x):
-    x = _clipped(x, _LARGEST)
+    x = _clip(x, _LARGEST)
     s = x * x
     p = _ONE + s * (_P1 + s * (_P2 + s * (_P3 + s * _P4)))
     q = _ONE + s * (_Q1 + s * (_Q2 + s * (_Q3 + s * _Q4)))
@@ -44,15 +44,15 @@ def _tanh(x):
 
 @inlined
 def _elu(x):
-    """x, or exp(x) - 1 where that is negative: 2 t / (1 - t) with t = tanh(x/2)."""
+    """x, or exp(x) - 1 for negative x, as 2 t / (1 - t) with t = tanh(x/2)."""
     t = _tanh(_HALF * (x if x < _ZERO else _ZERO))
     return _TWO * t / (_ONE - t) if x < _ZERO else x
 
 
 @inlined
 def _layer(weights, k, inputs, outputs, x, y):
-    """y = W x + b of a tile; x (inputs, TILE), y (outputs, TILE), both flat. Returns the end of W
-    (outputs, inputs) and b, which begin at k."""
+    """y = W x + b for a tile; x (inputs, TILE), y (outputs, TILE), both flat. W (outputs, inputs)
+    and b start at index k of the weights. Returns the index behind them."""
     b = index(k + outputs * inputs)
     for o in range(outputs):
         j, bias = index(o * TILE), weights[b + o]
@@ -90,9 +90,10 @@ def _activate(y, count, activation):
 
 
 class Stack(NamedTuple):
-    """Networks of one shape side by side. weights: (networks, k) float32, of each layer W (outputs,
-    inputs) and b, row-major, padded. picked: (inputs,), columns of the observation. mean, scale:
-    (networks, inputs), of (observation - mean) * scale, clipped to +-clip (networks,)."""
+    """Networks of one shape in stacked arrays. weights: (networks, k) float32, of each layer W
+    (outputs, inputs), row-major, and b, padded. picked: (inputs,), column of the observation for
+    each input. An input is (observation - mean) * scale, clipped to +-clip; mean, scale: (networks,
+    inputs); clip: (networks,)."""
 
     weights: NDArray[np.float32]
     sizes: NDArray[np.int64]
@@ -106,7 +107,7 @@ class Stack(NamedTuple):
 
     @classmethod
     def of(cls, networks: Sequence[Any]) -> "Stack":
-        """Networks that have one `shape`; ValueError otherwise, and without any."""
+        """Stack networks that share one `shape`; ValueError if they differ or there are none."""
         if not networks:
             raise ValueError("networks must be at least one, got none")
         first = networks[0]
@@ -116,8 +117,8 @@ class Stack(NamedTuple):
         inputs, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
         normalizers = [network.normalizer for network in networks]
         return cls(
-            weights=np.stack([_packed(network) for network in networks]),
-            sizes=np.array([_padded(size) for size in first.sizes], dtype=np.int64),
+            weights=np.stack([_pack(network) for network in networks]),
+            sizes=np.array([_pad(size) for size in first.sizes], dtype=np.int64),
             activation=ACTIVATIONS[first.activation],
             bound=np.float32(bound),
             squashed=squashed,
@@ -130,20 +131,20 @@ class Stack(NamedTuple):
     def act(
         self, owner: Any, observations: NDArray[np.float32], actions: NDArray[np.float64]
     ) -> None:
-        """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous;
-        owner (blocks,): the network of each block of eight lanes."""
+        """Compute actions (lanes, channels) for observations (lanes, width), both C-contiguous.
+        owner (blocks,): index of the network for each block of eight lanes."""
         _ACT.call(self, owner, observations, actions)
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
     return -(-size // PADDED_TO) * PADDED_TO
 
 
-def _packed(network: Any) -> NDArray[np.float32]:
-    """Weights and biases of all layers, padded with zeros, in one vector."""
+def _pack(network: Any) -> NDArray[np.float32]:
+    """Flatten the weights and biases of all layers, padded with zeros, into one vector."""
     parts = []
     for weight, bias in network.layers:
-        outputs, inputs = (_padded(size) for size in weight.shape)
+        outputs, inputs = (_pad(size) for size in weight.shape)
         W, b = np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32)
         W[: weight.shape[0], : weight.shape[1]], b[: len(bias)] = weight, bias
         parts += [W.ravel(), b]
@@ -152,7 +153,7 @@ def _packed(network: Any) -> NDArray[np.float32]:
 
 @compiled
 def act(stack, owner, observations, actions):
-    """Write the actions of every lane; see `Stack.act`."""
+    """Compute the actions of every lane; see `Stack.act`."""
     weights, sizes, bound = stack.weights, stack.sizes, stack.bound
     picked, mean, scale, clip = stack.picked, stack.mean, stack.scale, stack.clip
     lanes, blocks, most = len(observations), len(owner), TILE // LANES
@@ -173,7 +174,7 @@ def act(stack, owner, observations, actions):
                 shift, factor = mean[network, column], scale[network, column]
                 for lane in range(last - first):
                     z = (np.float64(observations[first + lane, source]) - shift) * factor
-                    x[j + lane] = np.float32(_clipped(z, clip[network]))
+                    x[j + lane] = np.float32(_clip(z, clip[network]))
         k = 0
         for n in range(len(sizes) - 1):
             k = _layer(weights[network], k, sizes[n], sizes[n + 1], x, y)
@@ -183,7 +184,7 @@ def act(stack, owner, observations, actions):
         for column in range(actions.shape[1]):
             j = index(column * TILE)
             for lane in range(last - first):
-                z = _clipped(x[j + lane], bound)
+                z = _clip(x[j + lane], bound)
                 actions[first + lane, column] = _tanh(z) if stack.squashed else z
         block += count
 

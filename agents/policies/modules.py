@@ -1,4 +1,4 @@
-"""PyTorch's modules as plain arrays."""
+"""Converts PyTorch modules to plain arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,8 @@ ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.
 
 
 def plain_layers(modules: Sequence[nn.Module]) -> tuple[tuple[Layer, ...], str]:
-    """Weight and bias of each linear layer, and the name of the activation between them;
-    ValueError unless linear layers and activations of one kind take turns."""
+    """Weight and bias of each linear layer, and the name of the activation between them.
+    ValueError unless linear layers alternate with activations of one kind."""
     linear, kinds = modules[::2], {type(module) for module in modules[1::2]}
     if not all(isinstance(one, nn.Linear) for one in linear) or not kinds <= ACTIVATIONS.keys():
         raise ValueError(f"model must alternate linear layers and activations, got {modules}")
@@ -29,7 +29,7 @@ def plain(parameter: Any) -> Any:
 
 
 def require_unit_box(space: Any) -> None:
-    """Raise ValueError unless actions are those in +-1."""
+    """Raise ValueError unless the action space is [-1, 1]."""
     low, high = getattr(space, "low", 0.0), getattr(space, "high", 0.0)
     if not (np.all(low == -1.0) and np.all(high == 1.0)):
         raise ValueError(f"model must have actions in [-1, 1], got {space}")

@@ -1,4 +1,4 @@
-"""Small networks as policies, without and with a memory: plain arrays, no learning library."""
+"""Small networks as policies, with or without memory: plain arrays, no learning library."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ Cell = tuple[Weights, Weights, Weights]
 _PARTS = ("input", "output", "bias")
 Arrays = dict[str, NDArray[Any]]
 QUATERNIONS = "quaternions must be first columns"
-# Columns of four numbers that envs show in the canonical sign.
+# Quaternion columns to which envs give the canonical sign.
 _CANONICAL = frozenset(
     {"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal", "desired_goal"}
 )
@@ -31,9 +31,9 @@ _CANONICAL = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """What observations pass first: clip((x - mean) / sqrt(variance + epsilon)), as in
-    VecNormalize. mean, variance: (inputs,). clip: of the result. repeats: columns that are inputs
-    once more, behind all. ValueError for shapes that differ and bad numbers."""
+    """Normalises a network's observations: clip((x - mean) / sqrt(variance + epsilon)), as
+    VecNormalize does. mean, variance: (inputs,). clip: bound of the result. repeats: columns that
+    are appended as further inputs. ValueError for shapes that differ and bad numbers."""
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -65,29 +65,29 @@ class Normalizer:
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """The column of the observation that each input is, (inputs,)."""
+        """The observation column of each input, (inputs,)."""
         return np.array([*range(self.width), *self.repeats], dtype=np.int64)
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """What a deviation from the mean is multiplied by, (width,)."""
+        """The factor of a deviation from the mean, (inputs,)."""
         scale: NDArray[np.float64] = 1.0 / np.sqrt(self.variance + self.epsilon)
         return scale
 
     def __call__(self, x: ArrayLike) -> Weights:
-        """Observations (..., width), normalised."""
+        """Normalise observations (..., width)."""
         scaled = (np.asarray(x)[..., self.columns] - self.mean) * self.scale
         return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
-        """Arrays by name, and the bounds; see `from_arrays`."""
+        """Convert to arrays by name, and the other fields; see `from_arrays`."""
         arrays = {f"normalizer.{n}": getattr(self, n).copy() for n in ("mean", "variance")}
         bounds = {"clip": self.clip, "epsilon": self.epsilon}
         return arrays, bounds | ({"repeats": list(self.repeats)} if self.repeats else {})
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
-        """The normaliser that `to_arrays` took apart; its arrays leave the dict, or KeyError."""
+        """Rebuild a normaliser from `to_arrays`, and pop its arrays; KeyError if one is missing."""
         own = keys("config['normalizer']", bounds, ("clip", "epsilon", "repeats"))
         return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
@@ -97,10 +97,10 @@ class Network:
     """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear,
     float32.
 
-    activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
-    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which bounds
-    them to +-2 before). quaternions: first columns of those that `predict` turns to the canonical
-    sign, as envs show them, so that q and -q are answered alike. `predict` and
+    activation: "tanh", "relu" or "elu", between layers. output: clips actions to +-1 ("clip", as
+    for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
+    first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
+    gives the canonical sign, as envs do, so that q and -q get the same action. `predict` and
     `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
     do not fit, and unknown names.
     """
@@ -132,7 +132,7 @@ class Network:
 
     @classmethod
     def random(cls, sizes: Sequence[int], seed: int, **how: Any) -> Self:
-        """A network with normal weights of variance 1/inputs, and biases of zero; sizes: from the
+        """Make a network with normal weights of variance 1/inputs and zero biases. sizes: from the
         observation's width to the number of actions, e.g. (7, 16, 16, 3). how: other fields."""
         if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
@@ -146,9 +146,9 @@ class Network:
 
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:
-        """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
+        """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or a similar one.
         normalizer: its VecNormalize, a Normalizer, or None. Raises ValueError for a policy that is
-        no plain network, or actions other than those in +-1."""
+        not a plain network, and for an action space other than [-1, 1]."""
         from rbgym.agents.policies.sb3 import network_of_model
 
         network = network_of_model(model, normalizer)
@@ -162,7 +162,7 @@ class Network:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of the layers, from the number of inputs to that of actions."""
+        """Sizes of the layers, from the number of inputs to the number of actions."""
         return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
 
     @property
@@ -175,16 +175,16 @@ class Network:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What networks must have in common to be run together."""
+        """The properties that networks of one `Stack` must share."""
         repeats = () if self.normalizer is None else self.normalizer.repeats
         return (self.sizes, self.activation, self.output, repeats)
 
     def parameters(self) -> Weights:
-        """One vector of the layers' weights, row by row, and biases, without the normaliser."""
+        """Weights, row by row, and biases of all layers in one vector, without the normaliser."""
         return np.concatenate([part.ravel() for layer in self.layers for part in layer])
 
     def with_parameters(self, vector: ArrayLike) -> Self:
-        """The same network with other weights and biases, as `parameters` orders them."""
+        """Copy the network with new weights and biases, in the order of `parameters`."""
         with np.errstate(over="ignore"):  # refused below, as not finite
             given = real("vector", vector).astype(np.float32)
         ends = np.cumsum([part.size for layer in self.layers for part in layer])
@@ -202,7 +202,7 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, joined in the order of their names; a network has no memory and no noise."""
+        dict of goals, joined in the order of their names. The other arguments have no effect."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
@@ -228,7 +228,7 @@ class Network:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
-        """The network that `to_arrays` took apart; ValueError names an array that is missing."""
+        """Rebuild a network from `to_arrays`; ValueError names a missing array."""
         for name, value in (("arrays", arrays), ("config", config)):
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
                 raise ValueError(f"{name} must be a dict by name, got {value!r}")
@@ -244,17 +244,17 @@ class Network:
         except KeyError as error:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
-            raise ValueError(f"arrays must be those of a network, got {sorted(rest)} besides")
+            raise ValueError(f"arrays must be those of a network, got also {sorted(rest)}")
         quaternions = config.get("quaternions", ())
         return cls(tuple(layers), config["activation"], config["output"], normalizer, quaternions)
 
 
 @dataclass(frozen=True, eq=False)
 class RecurrentNetwork:
-    """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on what the last gives.
+    """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on the last one.
 
-    cells: of each the weights of what comes in (4 h, inputs), of its own output before (4 h, h),
-    and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. The head has no
+    cells: for each, the weights of its input (4 h, inputs) and of its previous output (4 h, h), and
+    a bias (4 h,), with gates in PyTorch's order: input, forget, candidate, output. The head has no
     normalizer. Source: Hochreiter & Schmidhuber (1997), Long short-term memory; forget gate of Gers
     et al. (2000).
     """
@@ -283,8 +283,9 @@ class RecurrentNetwork:
         episode_start: Any = None,
         deterministic: bool = True,
     ) -> tuple[Weights, tuple[Weights, Weights]]:
-        """Actions as of `Network.predict`, and the memory, the next `state`: outputs and contents
-        of the cells, each (cells, n, h). episode_start (n,): where they are emptied first."""
+        """Actions as from `Network.predict`, and the memory to pass as the next `state`: outputs
+        and contents of the cells, each (cells, n, h). episode_start (n,): lanes whose memory is
+        cleared first."""
         seen = checked_observation(observation, self.width, self.quaternions)
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
@@ -315,7 +316,7 @@ class RecurrentNetwork:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
-        """The network that `to_arrays` took apart; an error of some kind if it is none."""
+        """Rebuild a network from `to_arrays`; raises an error of any type for anything else."""
         rest, of_head, normalizer = dict(arrays), dict(config), None
         if (bounds := of_head.pop("normalizer", None)) is not None:
             normalizer = Normalizer.from_arrays(rest, bounds)
@@ -334,12 +335,12 @@ def _sigmoid(x: Weights) -> Weights:
 
 
 def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
-    """The parts (..., k) of a dict of goals side by side, in the order of their names."""
+    """Concatenate the parts (..., k) of a dict of goals, in the order of their names."""
     return np.concatenate([observation[name] for name in sorted(observation)], axis=-1)
 
 
 def read_by_networks(env: Any) -> dict[str, Column]:
-    """The columns of what a network reads of an env: of goals, of `joined`."""
+    """The observation columns that a network reads; for a dict of goals, those of `joined`."""
     base = env.unwrapped
     columns = dict(base.columns)
     if not base.task.split:
@@ -351,7 +352,7 @@ def read_by_networks(env: Any) -> dict[str, Column]:
 
 
 def quaternions_of(env: Any) -> tuple[int, ...]:
-    """First columns of quaternions that an env of rbgym shows in the canonical sign."""
+    """First columns of the quaternions to which an env of rbgym gives the canonical sign."""
     if not hasattr(env.unwrapped, "columns"):
         return ()
     columns = read_by_networks(env).values()
@@ -359,7 +360,7 @@ def quaternions_of(env: Any) -> tuple[int, ...]:
 
 
 def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
-    """Columns as a tuple; ValueError, with the rule, unless each is from 0 to the last."""
+    """Return columns as a tuple; ValueError, with the rule, unless each is from 0 to last."""
     listed = isinstance(given, list | tuple)
     if not listed or not all(isinstance(k, int) and 0 <= k <= last for k in given):
         raise ValueError(f"{rule} from 0 to {last}, got {given!r}")
@@ -367,7 +368,7 @@ def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
 
 
 def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:
-    """Observations (n, width) or (width,), quaternions in the canonical sign; or ValueError."""
+    """Check observations (n, width) or (width,), and give quaternions the canonical sign."""
     if isinstance(observation, Mapping):
         observation = joined(observation)
     if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
@@ -379,14 +380,14 @@ def checked_observation(observation: Any, width: int, quaternions: Iterable[int]
                          f"got {seen.shape}")  # fmt: skip
     if not np.isfinite(seen).all():
         raise ValueError(f"observation must be finite, got {observation!r}")
-    turned = seen.copy()
+    canonical = seen.copy()
     for k in quaternions:
-        turned[..., k : k + 4] = canonicalized(seen[..., k : k + 4])
-    return turned
+        canonical[..., k : k + 4] = canonicalized(seen[..., k : k + 4])
+    return canonical
 
 
 def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
-    """A private copy that cannot be written to; ValueError unless it is finite."""
+    """Make a read-only copy; ValueError unless it is finite."""
     with np.errstate(over="ignore"):
         array: NDArray[Any] = np.array(real(name, value), dtype=dtype)
     if not np.isfinite(array).all():
@@ -396,7 +397,7 @@ def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
 
 
 def _checked(n: int, layer: Any) -> Layer:
-    """A pair of arrays that are the network's own; ValueError if they do not fit each other."""
+    """Copy a layer's weight and bias; ValueError if their shapes do not fit each other."""
     if not isinstance(layer, list | tuple) or len(layer) != 2:
         raise ValueError(f"layers[{n}] must be a weight and a bias, got {layer!r}")
     weight, bias = (frozen(f"layers[{n}]", part, np.float32) for part in layer)

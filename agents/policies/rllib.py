@@ -1,4 +1,4 @@
-"""The way back from RLlib: what its PPO trained, as a policy of ours. Imports nothing of Ray."""
+"""Converts a policy that RLlib's PPO has trained to one of ours. Does not import Ray."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -13,14 +13,15 @@ from rbgym.agents.policies import trained
 from rbgym.agents.policies.modules import plain_layers, require_unit_box
 from rbgym.agents.policies.network import Network, quaternions_of
 
-# What policy.json tells: of RLlib's metrics, and of its configuration.
+# Recorded in policy.json: the path of the step count in RLlib's metrics; settings of its config.
 STEPS = "env_runners", "num_env_steps_sampled_lifetime"
 HYPERPARAMETERS = ("lr", "gamma", "lambda_", "num_epochs", "minibatch_size")
 
 
 def network_of_module(module: Any) -> Network:
-    """The deterministic policy of RLlib's default PPO module: the actor's encoder, and of its head
-    the half that gives the mean. ValueError for another module, or actions beyond +-1."""
+    """The deterministic policy of RLlib's default PPO module: the actor's encoder, and the half of
+    its head that outputs the mean. ValueError for any other module, and for an action space other
+    than [-1, 1]."""
     encoder = getattr(getattr(module, "encoder", None), "actor_encoder", None)
     parts = [getattr(part, "net", None) for part in (encoder, getattr(module, "pi", None))]
     if not all(hasattr(part, "mlp") for part in parts):
@@ -32,15 +33,15 @@ def network_of_module(module: Any) -> Network:
     modules = [layer for part in parts for layer in getattr(part, "mlp", ())]
     layers, activation = plain_layers(modules)
     *hidden, (weight, bias) = layers
-    means = slice(module.action_space.shape[0])  # behind them, logarithms of deviations
+    means = slice(module.action_space.shape[0])  # log standard deviations follow
     return Network((*hidden, (weight[means], bias[means])), activation)
 
 
 def write_policy(folder: Path, algorithm: Any, env_id: str) -> None:
-    """Write what an RLlib Algorithm has learned of an env, with the arguments in its env_config,
-    for `rbgym evaluate`, `card` and `export`. ValueError as `network_of_module` says."""
+    """Write the policy that an RLlib Algorithm has trained on an env, with the arguments in its
+    env_config, for `rbgym evaluate`, `card` and `export`. ValueError as for `network_of_module`."""
     network, config = network_of_module(algorithm.get_module()), algorithm.config
-    if config._env_to_module_connector is not None:  # it would have to see what the network sees
+    if config._env_to_module_connector is not None:  # it could change the network's observations
         raise ValueError("algorithm must be without an env_to_module_connector of its own")
     with closing(gym.make(env_id, **config.env_config)) as env:
         network = replace(network, quaternions=quaternions_of(env))

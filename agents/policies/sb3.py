@@ -1,4 +1,4 @@
-"""Algorithms of Stable-Baselines3 and sb3-contrib by name, and networks of their policies."""
+"""Algorithms of Stable-Baselines3 and sb3-contrib by name, and the networks of their models."""
 
 import inspect
 from typing import Any
@@ -26,7 +26,7 @@ ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
 }  # fmt: skip
 # Hyperparameters that may be a schedule, like lin_1e-3.
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
-# What `train` gives itself, and objects, which a file cannot hold.
+# Arguments that `train` sets itself, or whose values are objects, which a file cannot hold.
 _OURS = frozenset(
     {"self", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"}
     | {"action_noise", "replay_buffer_class", "replay_buffer_kwargs"}
@@ -41,14 +41,15 @@ def algorithm(name: str) -> type[BaseAlgorithm]:
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
-    """What the algorithm's constructor takes of plain values, beside what `train` gives."""
+    """The constructor's arguments that a file of hyperparameters can set."""
     found = inspect.signature(algorithm(name)).parameters
     return {key: one for key, one in found.items() if key not in _OURS}
 
 
 def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
     """The deterministic policy of a model. normalizer: a VecNormalize, a Normalizer or None.
-    ValueError for a policy that is neither kind of network, or has actions other than in +-1."""
+    ValueError for a policy that is neither kind of network, and for an action space other than
+    [-1, 1]."""
     if not isinstance(normalizer, VecNormalize | Normalizer | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
@@ -74,9 +75,9 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
-    """Modules that a deterministic action passes, the output's name, and the extractor before."""
+    """The modules of a deterministic action, its name in `OUTPUTS`, and the features extractor."""
     policy: Any = getattr(model, "policy", None)
-    if hasattr(policy, "mlp_extractor"):  # PPO and its like
+    if hasattr(policy, "mlp_extractor"):  # PPO and similar
         known = DiagGaussianDistribution | StateDependentNoiseDistribution
         if not isinstance(policy.action_dist, known):
             raise ValueError(f"model must have a Gaussian policy, got {policy.action_dist!r}")
@@ -89,11 +90,11 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
         if bounded and bounded[0].max_val != OUTPUTS[output][0]:
             raise ValueError(f"model must have the usual clip_mean, got {bounded[0].max_val}")
         return [*actor.latent_pi, first], output, actor.features_extractor
-    raise ValueError(f"model must be a PPO, SAC or like them, got {type(model).__name__}")
+    raise ValueError(f"model must be a PPO, SAC or similar, got {type(model).__name__}")
 
 
 def _statistics(normalizer: VecNormalize) -> Normalizer:
-    """The same as plain arrays; of a dict of goals in the order of the names."""
+    """Convert a VecNormalize to plain arrays; those of a dict of goals in the order of names."""
     moments = normalizer.obs_rms
     if not isinstance(moments, dict):
         parts = [moments]

@@ -1,5 +1,5 @@
-"""Trained policies, and the two files that hold one, which nothing executes: policy.safetensors
-has weights and statistics, policy.json how the network is built and was trained."""
+"""Trained policies and their two files: policy.safetensors holds the weights and the normaliser's
+statistics, policy.json the network's structure and its training. Reading them executes nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,30 +18,30 @@ FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 _SHELF = resources.files("rbgym.agents") / "pretrained"  # the package's own policies
 _LARGEST = 2**28  # bytes of weights
-# Of policy.json, beside the network, what others build on.
+# Types of the entries of policy.json, other than the network, that other modules read.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
 Space = spaces.Space[Any]
 
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model, by a
-    `network` that has `predict`. config: what policy.json holds, empty for a model: algo, env_id,
-    env_kwargs, hyperparameters, training."""
+    """A trained policy, with the interface of a controller and of a Stable-Baselines3 model.
+    network: has `predict`. config: the content of policy.json, with algo, env_id, env_kwargs,
+    hyperparameters, training; empty for a model."""
 
     network: Any
     observation_space: Space
     config: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        told = {key: self.config[key] for key in ("algo", "env_id") if key in self.config}
-        of = "".join(f", {key}={value!r}" for key, value in told.items())
+        shown = {key: self.config[key] for key in ("algo", "env_id") if key in self.config}
+        of = "".join(f", {key}={value!r}" for key, value in shown.items())
         return f"TrainedPolicy({self.network!r}{of})"
 
     @classmethod
     def of(cls, model: Any) -> "TrainedPolicy":
-        """The policy of a Stable-Baselines3 model as it stands, behind the VecNormalize of its
-        environment, if there is one; its network is the model's."""
+        """Wrap the current policy of a Stable-Baselines3 model, with the VecNormalize of its
+        environment, if there is one. Later training of the model changes this policy too."""
         return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
 
     def predict(self, observation: Any, *how: Any, **named: Any) -> tuple[Any, Any]:
@@ -49,7 +49,7 @@ class TrainedPolicy:
         return self.network.predict(observation, *how, **named)
 
     def require(self, env_id: str, space: Space) -> None:
-        """Raise ValueError unless it was trained for observations of this space."""
+        """Raise ValueError unless the policy was trained for observations of this space."""
         own = self.observation_space
         if own != space:
             what = _shown(own)
@@ -62,7 +62,7 @@ class TrainedPolicy:
 
 
 class _Model(NamedTuple):
-    """The policy of a Stable-Baselines3 model, behind the VecNormalize that it was trained with."""
+    """The policy of a Stable-Baselines3 model and the VecNormalize that it was trained with."""
 
     policy: Any
     normalizer: Any
@@ -80,8 +80,8 @@ def _shown(space: Space) -> str:
 
 
 def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
-    """Write a policy into a folder, policy.json last. spaces_of: observations, actions. config:
-    algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told."""
+    """Write a policy into a folder, policy.json last. spaces_of: of observations and actions.
+    config: further entries of policy.json: algo, hyperparameters, env_id, env_kwargs and others."""
     from safetensors.numpy import save
 
     arrays, build = network.to_arrays()
@@ -98,11 +98,11 @@ def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: An
 
 
 def read(folder: Path) -> TrainedPolicy:
-    """The policy that a folder holds. Raises ValueError for files that hold none."""
+    """Read the policy in a folder. Raises ValueError if there is none or it is damaged."""
     if not (folder / CONFIG).is_file():
         why = "no policy, or none yet"
         if RunFolder(folder).config.is_file():
-            why = "the training is not finished; the same rbgym train command goes on with it"
+            why = "the training is not finished; the same rbgym train command continues it"
         raise ValueError(f"{str(folder / CONFIG)!r} is not there: {why}")
     config = read_json(folder / CONFIG)
     for key, kind in _KINDS.items():
@@ -129,27 +129,27 @@ def read(folder: Path) -> TrainedPolicy:
         if network.width != spaces.flatdim(seen):
             raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
         return TrainedPolicy(network, seen, config)
-    except Exception as error:  # whatever a damaged file makes these raise
+    except Exception as error:  # a damaged file raises any type
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
 
 def names() -> list[str]:
-    """The ids of the environments that the package has a policy for."""
+    """The ids of the environments for which the package has a policy."""
     return sorted(entry.name for entry in _SHELF.iterdir() if (entry / CONFIG).is_file())
 
 
 def conditions(name: str) -> list[str]:
-    """The conditions, see `judge.card`, for which the package has policies of their own."""
+    """The conditions, see `judge.card`, for which the package has a separate policy."""
     folder = _SHELF / name
     return sorted(one.name for one in folder.iterdir() if (one / CONFIG).is_file())
 
 
 def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
-    """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
+    """Load a trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
 
-    name: the id of an environment, for the package's policy; or a folder, of a run or of a policy.
-    condition: of the package's, the one that was trained for it: "behind" sensors and a delay, or
-    "dispersed". Nothing is executed or fetched. Raises ValueError for what is neither.
+    name: the id of an environment, for the package's policy; or the folder of a run or a policy.
+    condition: selects the package's policy that was trained "behind" sensors and a delay, or for
+    "dispersed" bodies. Executes and downloads nothing. Raises ValueError for anything else.
     """
     entry = name.rpartition(":")[2] if isinstance(name, str) else ""
     if entry in names():
@@ -165,7 +165,7 @@ def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
 
 
 def _as_plain(space: Space) -> dict[str, Any]:
-    """A box, or a dict of boxes, as data for JSON."""
+    """Convert a box, or a dict of boxes, to data for JSON."""
     if isinstance(space, spaces.Dict):
         return {"dict": {key: _as_plain(part) for key, part in space.items()}}
     assert isinstance(space, spaces.Box), space  # `network_of_model` refuses others
@@ -176,7 +176,7 @@ def _as_plain(space: Space) -> dict[str, Any]:
 
 
 def _space(content: dict[str, Any]) -> Space:
-    """The space that `_as_plain` made this of; of anything else, an error of some kind."""
+    """Rebuild a space from `_as_plain`; raises an error of any type for anything else."""
     if "dict" in content:
         return spaces.Dict({key: _space(part) for key, part in content["dict"].items()})
     box = content["box"]

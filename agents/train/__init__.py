@@ -1,4 +1,4 @@
-"""What makes policies, each imported when it is first used, as it may need an extra."""
+"""Tools that train policies. Each is imported at its first use, as it may need an extra."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -23,8 +23,8 @@ _MODULES = {
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }
-_OF_SB3 = {"checkpoint_every", "evaluate_every", "threads"}  # what only its algorithms take
-_OTHERS = {"auto": "auto", "apg": "analytic"}  # and their modules
+_OF_SB3 = {"checkpoint_every", "evaluate_every", "threads"}  # arguments of its algorithms alone
+_OTHERS = {"auto": "auto", "apg": "analytic"}  # algorithm -> its module
 
 
 def __getattr__(name: str) -> Any:
@@ -51,16 +51,17 @@ def train(
 ) -> Training:
     """Train a policy into the folder `out`.
 
-    algo: auto, which imitates a law and climbs from there; ppo, sac, tqc, recurrent_ppo; apg for
-    gradients through the physics. hyperparameters: a YAML file in place of ours; changes: single
-    ones in place of the file's. env_kwargs: arguments of the env. init_from: folder of a policy
-    with which auto and apg begin. resume: go on from the last checkpoint, and do nothing after the
-    end; with False what the folder held is lost. progress: show a bar at a terminal. report: called
-    with messages for people. more: timesteps and callbacks, of auto and apg functions of the
-    `Learner` after each iteration; and what only the algorithms of Stable-Baselines3 take, see
-    `rbgym.agents.train.sb3.training.learn`. None is as if it were left out.
+    algo: auto, which imitates a law and improves on it; ppo, sac, tqc, recurrent_ppo; apg, which
+    uses gradients through the physics. hyperparameters: a YAML file that replaces ours; changes:
+    values that override the file's. env_kwargs: arguments of the env. init_from: folder of the
+    policy from which auto and apg start. resume: continue from the last checkpoint, and do nothing
+    if the run is finished; False discards the folder's content. progress: show a bar at a terminal.
+    report: called with messages for people. more: timesteps; callbacks, which auto and apg call
+    with the `Learner` after each iteration; and the arguments of Stable-Baselines3's algorithms
+    alone, see `rbgym.agents.train.sb3.training.learn`. None counts as left out.
 
-    Raises ValueError for arguments that are bad or play no part, and if `out` holds another run.
+    Raises ValueError for bad arguments, for one that `algo` does not use, and if `out` holds
+    another run.
     """
     from rbgym.agents.train.run import Job
 

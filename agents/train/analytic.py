@@ -1,5 +1,5 @@
-"""Training by the gradient of the reward itself, through the derivatives of the physics: of what
-lanes earn in a short horizon, and what a critic expects beyond, which learns by TD(lambda).
+"""Training by the gradient of the reward through the derivatives of the physics. The objective is
+the reward within a short horizon plus a critic's estimate beyond it; TD(lambda) fits the critic.
 
 Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
 Conf. Learning Representations (SHAC).
@@ -35,29 +35,29 @@ ALGORITHM = "apg"
 _WHOLE = ("n_envs", "horizon", "iterations")
 SHARES = ("gamma", "gae_lambda")
 _KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
-# Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
+# Of the critic: learning rate, passes over the steps, minibatches of a pass, rate of its slow copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
-_AVERAGES = 0.02  # pace of the policy that is judged, an average (Polyak & Juditsky 1992)
-_SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
-_CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
+_AVERAGES = 0.02  # rate of the average of weights that is judged (Polyak & Juditsky 1992)
+_SMALL = 0.1  # factor of the last layer's first weights: the first commands are nearly zero
+_CHECKPOINTS, _JUDGEMENTS = 10, 20  # per training
 Callbacks = Sequence[Callable[["Learner"], None]]
-# Of a `Learner`, what a checkpoint has as it is.
+# Attributes of a `Learner` that a checkpoint stores unchanged.
 _COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")
-_DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
+_DIGEST = hashlib.sha256().digest_size  # bytes, at the head of a checkpoint
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a small network, see `rbgym.agents.train.train`; an interrupted one comes to the same
-    weights. timesteps: env steps in the place of `iterations`, up to a whole one. Raises ValueError
-    also for an env whose steps have no derivative."""
+    """Train a small network, see `rbgym.agents.train.train`; an interrupted training, resumed,
+    reaches the same weights. timesteps: env steps, rounded up to whole iterations, which replace
+    `iterations`. Raises ValueError also for an env whose steps have no derivative."""
     chosen = presets.read(
         ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
     check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
-    if not job.init_from:  # so that it begins near to doing nothing
+    if not job.init_from:  # see _SMALL
         *before, (weight, bias) = network.layers
         network = replace(network, layers=(*before, (_SMALL * weight, bias)), output="tanh")
     kwargs = in_time(job.env_id, config["env_kwargs"])
@@ -75,7 +75,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
 
 
 def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
-    """ValueError for a bad hyperparameter; whole: names of counts. timesteps sets iterations."""
+    """Raise ValueError for a bad hyperparameter, and set `iterations` from timesteps if given.
+    whole: names of those that are counts."""
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:
@@ -89,7 +90,7 @@ def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -
 def improve(
     learner: "Learner", config: run.Config, folder: RunFolder, job: run.Job, calls: Callbacks
 ) -> dict[str, Any]:
-    """Iterate to the end, with checkpoints and looks at the validation set; returns results."""
+    """Run all iterations, with checkpoints and runs on the validation set; returns results."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     judges, lanes = has_test_set(job.env_id), learner.env.env
@@ -110,7 +111,7 @@ def improve(
                     if learner.chosen_look == len(learner.judgements) - 1:
                         best = learner.best_network
                         run.put_policy(folder, config, learner.results, best, spaces)
-                    job.report(f"step {learner.steps:,} of {steps:,}: {run.said(found)}")
+                    job.report(f"step {learner.steps:,} of {steps:,}: {run.summary(found)}")
                     board.add_scalar("train/reward", gain, learner.steps)
                     for name in ("success_rate", "mean_return"):
                         board.add_scalar(f"eval/{name}", found[name], learner.steps)
@@ -122,7 +123,8 @@ def improve(
 
 
 class _Seen(NamedTuple):
-    """A step: the observation before it (n, w), reward, end, termination, or a beginning, (n,)."""
+    """A step of all lanes: normalised observation before it (n, w), reward (n,), and flags (n,):
+    the episode ended, it terminated, the step reset the lane."""
 
     observation: Tensor
     reward: Tensor
@@ -132,9 +134,9 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes. network: what the
-    policy begins as. chosen: hyperparameters; `warm`: iterations in which the critic alone learns.
-    before: steps of an imitation. best: weights at number `chosen_look` of the judgements."""
+    """The state of a training: policy, critic, their optimisers and the lanes. network: the first
+    policy. chosen: hyperparameters; `warm`: first iterations, in which only the critic learns.
+    before: steps of an imitation. best: weights at judgement number `chosen_look`."""
 
     def __init__(self, env: DifferentiableEnv, network: Network, chosen: Any, seed: int) -> None:
         self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
@@ -155,7 +157,7 @@ class Learner:
 
     @property
     def steps_each(self) -> int:
-        """Steps of the env in an iteration, of all lanes together."""
+        """Env steps of an iteration, summed over the lanes."""
         return int(self.chosen["n_envs"] * self.chosen["horizon"])
 
     @property
@@ -164,12 +166,12 @@ class Learner:
 
     @property
     def network(self) -> Network:
-        """The policy as it is now: the average of the last weights, which wander."""
+        """The current policy: a moving average of the weights, which fluctuate."""
         return as_network(self._network, self._average)
 
     @property
     def best_network(self) -> Network:
-        """The policy that was best on the validation set; the last one, if none was judged."""
+        """The policy that did best on the validation set; the current one, if none was judged."""
         return self.network if self.best is None else self._network.with_parameters(self.best)
 
     @property
@@ -182,16 +184,17 @@ class Learner:
         }
 
     def judge(self, config: run.Config) -> dict[str, Any]:
-        """Look at the validation set, and keep the policy if it is the best one so far there."""
-        found = run.judged(self.network, config, self.steps, self.seconds)
+        """Run the policy on the validation set, and keep its weights if it is the best so far."""
+        found = run.judgement(self.network, config, self.steps, self.seconds)
         if self.best is None or run.is_better(found, self.judgements[self.chosen_look]):
             self.best, self.chosen_look = self.network.parameters(), len(self.judgements)
         self.judgements.append(found)
         return found
 
     def iterate(self) -> float:
-        """A step of the policy after a horizon in every lane, some of the critic; mean reward."""
-        begun = time.perf_counter()
+        """Fly a horizon in every lane, update the policy once and the critic several times.
+        Returns the mean reward of a step."""
+        started = time.perf_counter()
         actor, critic = self._optimisers
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
         gain, seen = self._fly()
@@ -210,17 +213,17 @@ class Learner:
                 critic.step()
         follow(self._slow, self._critic, _FOLLOWS)
         self.iteration += 1
-        self.seconds += time.perf_counter() - begun
+        self.seconds += time.perf_counter() - started
         return float(torch.stack([one.reward for one in seen]).mean())
 
     def _pace(self) -> float:
-        """Of the learning rate: it fades to zero; while the critic alone learns it is zero, so that
-        Adam knows the size of the gradients when it starts, and then it rises as long."""
+        """Factor of the learning rate. It falls to zero over the training. In the `warm` iterations
+        it is zero, so that Adam first averages the gradients, and rises in as many more."""
         left, warm = 1.0 - self.iteration / self.chosen["iterations"], self.chosen.get("warm", 0)
         return left * min(max(self.iteration / warm - 1.0, 0.0), 1.0) if warm else left
 
     def _fly(self) -> tuple[Tensor, list[_Seen]]:
-        """What all lanes earn within the horizon and are expected to earn beyond; and the steps."""
+        """Fly a horizon; returns all lanes' discounted reward with the critic's estimate, steps."""
         env, gamma, horizon = self.env, self.chosen["gamma"], self.chosen["horizon"]
         env.detach()
         observation, gain = self._observation, torch.zeros(())
@@ -233,7 +236,7 @@ class Learner:
             gain = gain + (weight * reward).sum()
             weight = weight * gamma
             last = step == horizon - 1
-            if last or ended.any():  # what is expected beyond, of what did not fail
+            if last or ended.any():  # the critic's estimate beyond, for lanes that did not fail
                 worth = self._slow(self.shown(observation))[:, 0]
                 counts = (ended | last) & ~env.terminated & ~begins
                 gain = gain + (weight * worth * counts).sum()
@@ -244,7 +247,7 @@ class Learner:
 
     @torch.no_grad()
     def _targets(self, seen: list[_Seen]) -> tuple[Tensor, Tensor]:
-        """What the critic saw, and TD(lambda)'s estimates of what came of it."""
+        """The critic's inputs, and the returns that TD(lambda) estimates for them."""
         gamma, share = self.chosen["gamma"], self.chosen["gae_lambda"]
         every = [*(one.observation for one in seen), self.shown(self._observation)]
         values = self._slow(torch.cat(every))[:, 0].view(len(every), -1)
@@ -260,7 +263,7 @@ class Learner:
         return [self._actor, self._average, self._critic, self._slow, *self._optimisers]
 
     def save(self, path: Path) -> None:
-        """Write all that `restore` needs, whole or not at all."""
+        """Write a checkpoint for `restore`; an interruption leaves the old one."""
         state = self.env.env.unwrapped.get_state()
         held = {
             "parts": [part.state_dict() for part in self._parts()],
@@ -279,12 +282,12 @@ class Learner:
             temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
 
     def restore(self, path: Path) -> None:
-        """Go on from what `save` wrote, of which nothing is executed; ValueError if damaged."""
+        """Continue from the file of `save`, executing nothing in it; ValueError if damaged."""
         try:
             content = path.read_bytes()
             digest, whole = content[:_DIGEST], content[_DIGEST:]
             if hashlib.sha256(whole).digest() != digest:
-                raise ValueError("its digest is another")
+                raise ValueError("its digest does not match")
             with warnings.catch_warnings(action="ignore"):
                 held = torch.load(io.BytesIO(whole), weights_only=True)
             state = self.env.env.unwrapped.get_state()
@@ -294,15 +297,15 @@ class Learner:
             for part, content in zip(self._parts(), held["parts"], strict=True):
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
-        except Exception as error:  # whatever a damaged file makes these raise
-            raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
+        except Exception as error:  # a damaged file raises any type
+            raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         vars(self).update({name: held[name] for name in _COUNTED})
         self.best = None if held["best"] is None else held["best"].numpy()
 
 
 class Shown:
-    """What a normaliser makes of observations (n, width), in PyTorch."""
+    """A `Normalizer` in PyTorch, of observations (n, width)."""
 
     def __init__(self, normalizer: Normalizer) -> None:
         self.columns = torch.from_numpy(normalizer.columns)
@@ -317,22 +320,22 @@ class Shown:
 
 @torch.no_grad()
 def follow(slow: nn.Module, fast: nn.Module, share: float) -> None:
-    """Move the weights of one towards those of the other, by this share of the way."""
+    """Move the weights of `slow` by this share of the way towards those of `fast`."""
     for one, other in zip(slow.parameters(), fast.parameters(), strict=True):
         one.lerp_(other, share)
 
 
 def as_network(like: Network, modules: nn.Module) -> Network:
-    """The network with the weights of `as_modules`."""
+    """A network like `like` with the weights of these modules, see `as_modules`."""
     parts = [p.detach().numpy().ravel() for p in modules.parameters()]
     return like.with_parameters(np.concatenate(parts))
 
 
 def as_modules(network: Network) -> nn.Sequential:
-    """The layers of a network with tanh between them, to be trained."""
+    """The layers of a network as trainable PyTorch modules, with tanh between them."""
     modules: list[nn.Module] = []
     for weight, bias in network.layers:
-        # Made without weights: those that it would draw are of PyTorch's global generator.
+        # skip_init, as drawing weights would advance PyTorch's global generator.
         layer = nn.utils.skip_init(nn.Linear, *weight.shape[::-1])  # type: ignore[no-untyped-call]
         with torch.no_grad():
             layer.weight.copy_(torch.tensor(weight))

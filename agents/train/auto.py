@@ -1,6 +1,6 @@
-"""Training that begins with what a law knows: a network imitates the law that does best on the
-task, then climbs from there along the gradient of the reward (`analytic`). What is kept is the
-policy that did best on the validation set, the imitated one among them."""
+"""Training that starts from a law: a network imitates the law that does best on the task, then
+follows the gradient of the reward (`analytic`). The result is the policy, the imitation included,
+that does best on the validation set."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,28 +28,29 @@ from rbgym.envs.arguments import named
 from rbgym.envs.parts.rewards import NAMED
 
 ALGORITHM = "auto"
-BEST, NONE = "best", "none"  # teachers that are no law
+BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
-_LAW_EPISODES = 64  # of the validation set, on which laws are compared
+_LAW_EPISODES = 64  # of the validation set, to compare laws
 _WITHOUT_LAW = "ppo"
-# Of imitation: share of the lanes that the law steers, by round; states that are kept of one.
+# Of imitation: share of the lanes that the law steers, by round; most states used of a round.
 _LED, _KEPT = (1.0, 0.4, 0.3, 0.2, 0.1), 120_000
 _BATCH, _RATE, _SMOOTH = 2048, 1e-3, 0.1
-# Success of a teacher below which a training says so; and share of it below which what is imitated
-# of one law is not enough, as of one that switches behind a delay, and another one is tried.
+# A training warns if its teacher's success rate is lower; it tries a second law if the imitation
+# reaches a lower share of the first one's, as of a law that switches behind a delay.
 _WEAK = 0.5
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
-    Another algorithm trains where the task's recipe names one, unless hyperparameters or changes
-    are given; and PPO where no law fits. ValueError also for a teacher that does not fit."""
-    task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
+    """Train a network, see `rbgym.agents.train.train`; timesteps: those after the imitation, see
+    `analytic`. If the task's recipe names another algorithm, that one trains, unless
+    hyperparameters, changes, init_from or callbacks are given; if no law fits, PPO trains.
+    ValueError also for a teacher that does not fit."""
+    task_of(job.env_id)  # refuses any other env, which has no laws and no test set
     own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
     if "algo" in (job.changes or {}):
-        raise ValueError(f"algo must be given by itself, no hyperparameter, got {job.changes!r}")
+        raise ValueError(f"algo must be an argument, not a hyperparameter, got {job.changes!r}")
     chosen = recipe(job.env_id, job.hyperparameters, job.changes)
     other = chosen.pop("algo", None)
     if other is not None and not own:
@@ -62,14 +63,14 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     if not laws and chosen["teacher"] == BEST:
         if own:
             raise ValueError(
-                f"teacher must be {NONE!r} for an env that no law is for, got {BEST!r}; or train "
-                f"with another algorithm, as {_WITHOUT_LAW!r}"
+                f"teacher must be {NONE!r} for an env that no law fits, got {BEST!r}; or train "
+                f"with another algorithm, such as {_WITHOUT_LAW!r}"
             )
-        job.report(f"no law is for such an env: {_WITHOUT_LAW}")
+        job.report(f"no law fits this env: training with {_WITHOUT_LAW}")
         return sb3.learn(replace(job, algo=_WITHOUT_LAW), timesteps=timesteps)
     reward = kwargs.get("reward", "dense")
     terms = NAMED[reward] if isinstance(reward, str) else reward
-    # An event has no derivative: the reward has the margin's price.
+    # The event of a violated limit has no derivative, so the reward also prices the margin.
     priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         try:
@@ -81,23 +82,23 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if env is None:
-            job.report(f"imitation alone, as {why}")
+            job.report(f"imitation only, as {why}")
         order, known = teachers(laws, config, job.report)
-        resumed, begun = folder.checkpoint.exists(), time.perf_counter()
+        resumed, started = folder.checkpoint.exists(), time.perf_counter()
         network, steps, start = first, 0, 0
         if not resumed and order and not job.init_from:
-            network, steps = imitated(order[0], first, config, kwargs, job.progress)
+            network, steps = imitate(order[0], first, config, kwargs, job.progress)
             found = run.worth(network, config)
             if order[1:] and found["success_rate"] < _WEAK * known["teacher"]["success_rate"]:
-                job.report(f"imitated: {run.said(found)}; trying {order[1]}")
-                other, more = imitated(order[1], first, config, kwargs, job.progress)
+                job.report(f"imitated: {run.summary(found)}; trying {order[1]}")
+                other, more = imitate(order[1], first, config, kwargs, job.progress)
                 steps += more
                 if run.is_better(run.worth(other, config), found):
                     network = other
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - started
         if env is None:
-            found = run.judged(network, config, steps, seconds)
-            job.report(f"imitated: {run.said(found)}")
+            found = run.judgement(network, config, steps, seconds)
+            job.report(f"imitated: {run.summary(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
@@ -108,7 +109,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 job.report(f"resuming {folder.path} from step {learner.steps}")
             else:
                 learner.before, learner.seconds = steps, seconds
-                job.report(f"begins with: {run.said(learner.judge(config))}")
+                job.report(f"starts with: {run.summary(learner.judge(config))}")
                 learner.save(folder.checkpoint)
             results = analytic.improve(learner, config, folder, job, callbacks)
             best = learner.best_network
@@ -122,7 +123,7 @@ def recipe(
 
 
 def fitting_laws(config: run.Config) -> list[str]:
-    """Names of the laws among which the teacher is; ValueError for one that does not fit."""
+    """Names of the laws that may teach; ValueError for a `teacher` that does not fit."""
     env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
     named("teacher", wanted, [BEST, NONE, *controllers.names()])
     if wanted == NONE:
@@ -130,14 +131,14 @@ def fitting_laws(config: run.Config) -> list[str]:
     with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
         if wanted == BEST:
             return [law for law in controllers.for_env(env) if law != "idle"]
-        controllers.make(wanted, env)  # raises, and says what is amiss
+        controllers.make(wanted, env)  # raises, and says why it does not fit
     return [wanted]
 
 
 def teachers(
     laws: list[str], config: run.Config, report: Callable[[str], None]
 ) -> tuple[list[str], dict[str, Any]]:
-    """The laws, the best first; and what that one and doing nothing are worth."""
+    """The laws, best first; and the success and return of the best one and of doing nothing."""
     known: dict[str, Any] = {"idle": run.worth("idle", config)}
     found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
     if not found:
@@ -148,21 +149,21 @@ def teachers(
         remembers = {law: controllers.make(law, env).predict(seen)[1] is not None for law in laws}
 
     def rank(law: str) -> tuple[float, bool, float]:
-        # What a law remembers, a network does not see.
+        # A network has no memory, so it imitates a law without one better.
         return found[law]["success_rate"], not remembers[law], found[law]["mean_return"]
 
     order = sorted(found, key=rank, reverse=True)
     worth = run.worth(order[0], config)
-    report(f"teacher {order[0]}: {run.said(worth)}")
+    report(f"teacher {order[0]}: {run.summary(worth)}")
     if worth["success_rate"] < _WEAK:
-        report("a weak teacher: try more max_episode_steps, a shorter dt, or --algo ppo")
+        report("the teacher is weak: try more max_episode_steps, a shorter dt, or --algo ppo")
     return order, known | {"teacher": {"law": order[0], **worth}}
 
 
-def imitated(
+def imitate(
     law: str, first: Network, config: run.Config, kwargs: Mapping[str, Any], progress: bool
 ) -> tuple[Network, int]:
-    """The network after all rounds of imitation, and how many steps they took."""
+    """Train a network to imitate a law; returns it and the number of env steps."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
     actor, threads = analytic.as_modules(first), torch.get_num_threads()
@@ -189,15 +190,15 @@ def imitated(
 
 
 class Imitation:
-    """A network learns what a law commands, in the states to which the network itself leads.
+    """Fits a network to a law's commands in the states that the network itself reaches (DAgger).
 
-    Round by round the lanes fly, some steered by the law and the others by the network; the network
-    is fitted to what the law would have commanded in all states so far. Source: Ross, Gordon &
-    Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online
-    learning, Int. Conf. Artificial Intelligence and Statistics (DAgger).
+    In each round the law steers some of the lanes and the network the others; then the network is
+    fitted to the commands that the law gives in all states so far. Source: Ross, Gordon & Bagnell
+    (2011), A reduction of imitation learning and structured prediction to no-regret online
+    learning, Int. Conf. Artificial Intelligence and Statistics.
 
-    lanes: a vector env that resets itself (NEXT_STEP). actor: layers of PyTorch behind `shown`,
-    which makes their inputs of observations. seeds, length: of a round.
+    lanes: a vector env that resets itself (NEXT_STEP). actor: PyTorch layers, whose inputs `shown`
+    computes from observations. seeds: of a round, by its number. length: steps of a round.
     """
 
     def __init__(
@@ -216,7 +217,7 @@ class Imitation:
         self.said: list[NDArray[np.float32]] = []
 
     def one_round(self, epochs: int) -> None:
-        """Fly an episode in every lane, and fit the network to all that was said."""
+        """Fly one round in every lane, and fit the network to the law's commands so far."""
         rng = np.random.default_rng([self.rounds, self.lanes.num_envs])
         led = _LED[self.rounds] if self.rounds < len(_LED) else 0.0
         self._fly(rng.random(self.lanes.num_envs) < led, rng)
@@ -244,7 +245,7 @@ class Imitation:
             wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)
             with torch.no_grad():
                 own = self.actor(self.shown(torch.from_numpy(observation))).clamp(-1.0, 1.0)
-            met.append(observation[~ended])  # what follows an end is no command
+            met.append(observation[~ended])  # the step after an end resets and ignores commands
             said.append(wanted[~ended])
             commands = np.where(led[:, None], wanted, own.numpy())
             observation, _, terminated, truncated, _ = self.lanes.step(commands)

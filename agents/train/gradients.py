@@ -1,4 +1,4 @@
-"""Gradients through the physics: steps of a vector environment as operations of PyTorch."""
+"""Gradients through the physics: PyTorch differentiates the steps of a vector environment."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from rbgym.envs.derivatives import Differentiation
 
 
 class Stepped(NamedTuple):
-    """Of a step: observation (n, w) and reward (n,), which have gradients; ended (n,) bool."""
+    """A step's results: observation (n, w), reward (n,), both with gradients; ended (n,) bool."""
 
     observation: torch.Tensor
     reward: torch.Tensor
@@ -20,8 +20,8 @@ class Stepped(NamedTuple):
 
 
 class _Step(torch.autograd.Function):
-    """From errors of the state (n, s), which are zero, and actions (n, m): errors after the step,
-    observation and reward. The derivatives are those of the step itself."""
+    """A step as a function of state errors (n, s), all zero, and actions (n, m). Returns the state
+    errors after the step, observation and reward, with the derivatives of the step itself."""
 
     @staticmethod
     def forward(ctx: Any, error: Any, actions: Any, env: Any) -> Any:
@@ -34,7 +34,7 @@ class _Step(torch.autograd.Function):
         tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
         dtype = tensor.numpy().dtype
         ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
-        # Where an episode begins, or ends as its step cannot be solved, nothing has a derivative.
+        # A step that resets a lane, or that cannot be solved, has no derivative.
         none = resets | env.differentiation.episodes.batch.failed
         ctx.whole[none], shown[none] = 0.0, observation[none]
         return tensor, torch.from_numpy(shown), torch.from_numpy(reward.astype(dtype))
@@ -56,11 +56,11 @@ class DifferentiableEnv:
         stepped = env.step(policy(observation))
         stepped.reward.sum().backward()
 
-    What carries the gradient of the state from step to step is an error of it, always zero, see
-    `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient, and so does the end of an episode,
-    be it that a step cannot be solved: reset the lane, or let the env do so (NEXT_STEP, its default
-    mode). ended, terminated: which lanes did in the last step, (n,) bool. Observations, rewards and
-    derivatives are of the actions' type, computed in float64.
+    An error of the state, always zero, carries the gradient from step to step, see
+    `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient. So does the end of an episode, also
+    one whose step cannot be solved: reset the lane, or let the env do it (NEXT_STEP, its default
+    mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
+    have the dtype of the actions and are computed in float64.
 
     Raises ValueError where a part of the env has no derivative, see
     `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP.
@@ -75,14 +75,14 @@ class DifferentiableEnv:
         self._error: torch.Tensor | None = None
 
     def reset(self, *, seed: int | Sequence[int] | None = None) -> torch.Tensor:
-        """Begin episodes; returns the observations (n, w), float32, without gradient."""
+        """Start episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
         self._error = None
         return torch.from_numpy(observation)
 
     def step(self, actions: torch.Tensor) -> Stepped:
-        """A control period under actions (n, m), on the CPU; beyond +-1 they have no gradient."""
+        """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)
@@ -90,5 +90,5 @@ class DifferentiableEnv:
         return Stepped(observation, reward, self.ended)
 
     def detach(self) -> None:
-        """Let no gradient pass from later steps to earlier ones."""
+        """Cut the gradient between later steps and earlier ones."""
         self._error = None

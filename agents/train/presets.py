@@ -1,6 +1,7 @@
-"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's
-own. A file has a block for each env, "default" for all others; `lin_1e-3` falls to zero;
-n_envs, n_timesteps, normalize and hindsight stand beside what the constructor takes."""
+"""Hyperparameters, read from the user's YAML file or from agents/hyperparameters, which has one
+file for each algorithm. A file has a block for each env, and "default" for all others. `lin_1e-3`
+falls linearly to zero. n_envs, n_timesteps, normalize and hindsight are ours; all others are
+arguments of the algorithm's constructor."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -13,15 +14,15 @@ import yaml
 from rbgym.arguments import flag, is_number, number
 from rbgym.envs.arguments import in_range, keys
 
-# Those beyond which nothing converges.
+# Must lie in [0, 1]: nothing converges beyond.
 _SHARES = ("gamma", "gae_lambda", "tau")
-# Those that may be 0, or -1 for "as many as".
+# May be 0, or -1, which means "as many as".
 _SIGNED = ("gradient_steps", "sde_sample_freq", "learning_starts", "top_quantiles_to_drop_per_net")
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2."""
+    """PyYAML's safe loader that reads 1e-3 as a number, as YAML 1.2 does."""
 
 
 _Loader.add_implicit_resolver(
@@ -32,10 +33,10 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str) -> Any:
-    """What a YAML document says, of which nothing is executed; ValueError if it is none."""
+    """Parse a YAML document, executing nothing in it; ValueError if it is not valid."""
     try:
         return yaml.load(text, _Loader)
-    except Exception as error:  # not only YAMLError: as for 2026-13-45 and !!bool x
+    except Exception as error:  # 2026-13-45 and !!bool x raise others than YAMLError
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
@@ -48,8 +49,8 @@ def read(
     known: Collection[str],
     needed: Collection[str],
 ) -> dict[str, Any]:
-    """The hyperparameters of an env: the default ones of our file `preset`, or of `file`, those of
-    the env, `changes`. ValueError for a bad file, an unknown key and a missing one."""
+    """Read an env's hyperparameters: the defaults of `file`, or of our file `preset`, overridden by
+    those of the env, then by `changes`. ValueError for a bad file, unknown or missing keys."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
@@ -64,7 +65,7 @@ def read(
 
 
 def read_file(argument: str, source: Any) -> Any:
-    """What a YAML file, named by an argument, holds; ValueError where it cannot be read."""
+    """Read a YAML file; ValueError, which names the argument, if it cannot be read."""
     if not source.is_file():  # a device may have no end
         raise ValueError(f"{argument} must be a file, got {str(source)!r}")
     try:
@@ -76,8 +77,8 @@ def read_file(argument: str, source: Any) -> Any:
 def of_sb3(
     algo: str, env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The hyperparameters of an algorithm of Stable-Baselines3, see `read`, n_envs 1 by default.
-    Raises ValueError also for a value that the constructors do not check."""
+    """Read the hyperparameters of a Stable-Baselines3 algorithm, see `read`; n_envs is 1 by
+    default. Raises ValueError also for bad values that the constructors do not check."""
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)
@@ -111,7 +112,7 @@ def of_sb3(
 
 
 def _whole(key: str, value: Any, least: int) -> int:
-    """An integer, which YAML may have as 1e6."""
+    """Convert to an integer a number that YAML may write as 1e6."""
     if not least <= number(value) < float("inf") or value != int(value):
         kind = "a positive integer" if least == 1 else f"an integer from {least} on"
         raise ValueError(f"{key} must be {kind}, got {value!r}")

@@ -1,5 +1,5 @@
-"""First episodes of many lanes under networks, without a Python step of the environment: its
-kernels and that of the network are called in turn on bodies that fit in the processor's cache.
+"""Fast rollouts of networks: one episode in each lane. The kernels of the env and of the network
+run in turn on blocks that fit in the processor's cache, without the Python step of the env.
 Episodes agree to the last bit with those of a vector env under `Network.predict`."""
 
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ from rbgym.rows import LANES
 
 Flags = NDArray[np.bool_]
 
-# Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
+# Blocks of a range: their state, some 4 kB each, stays in a core's cache between steps.
 BLOCKS = 64
-# A range closes up when so much of it is left: copying blocks costs less than stepping them.
+# A range drops its ended blocks once this share still runs: stepping them costs more than a copy.
 _CLOSE_UP = 0.75
 _GOALS = "achieved_goal", "desired_goal"
-_KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arrays of a Rollout
+_KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # dtypes of a Rollout's arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What episodes gave; every array is (networks, episodes), and a column has one start state.
+    """Results of episodes. Every array is (networks, episodes); a column shares one start state.
     lengths: steps. attitude_error [rad], rate_error [rad/s]: from the goal, at the end."""
 
     returns: Array
@@ -44,7 +44,7 @@ class Rollout:
 
     @property
     def steps(self) -> int:
-        """Steps of all episodes together."""
+        """Number of steps, summed over all episodes."""
         return int(self.lengths.sum())
 
 
@@ -57,15 +57,15 @@ def rollout(
     seeds: Sequence[int] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
-    """One episode of each network from each start, actions without noise.
+    """Fly one episode of each network from each start, with actions without noise.
 
-    networks: one, or several of one shape (normalisers may differ). episodes: starts, with the
-    seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of the env;
-    hooks by name only. Multiples of 32 episodes waste nothing. A result depends on its network and
-    seed only. ValueError for bad arguments, a network that does not fit, and actions that are not
-    finite.
+    networks: one, or several of one shape (normalisers may differ). episodes: number of starts,
+    with the seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of
+    the env; hooks by name only. Multiples of 32 episodes use whole blocks. A result depends only on
+    its network and seed. ValueError for bad arguments, a network that does not fit, and actions
+    that are not finite.
     """
-    task_of(env_id)  # raises where it is no task
+    task_of(env_id)  # raises for any other env
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
     several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
     for one in several:
@@ -76,7 +76,7 @@ def rollout(
     if not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
         raise ValueError(f"seeds must be at least one, in a list, got {seeds!r}")
     starts = [checked_seed(one) for one in seeds]
-    # A network's lanes fill whole blocks: what is beyond its episodes repeats the last of them.
+    # A network's lanes fill whole blocks: the spare lanes repeat its last episode.
     stack, group = Stack.of(several), -(-len(starts) // LANES) * LANES
     padded = starts + starts[-1:] * (group - len(starts))
     env: Any = gym.make_vec(
@@ -86,7 +86,7 @@ def rollout(
         **{"vectorization_mode": "vector_entry_point", **env_kwargs},
     ).unwrapped
     try:
-        _refuse_what_does_not_fit(env, several[0])
+        _check_fit(env, several[0])
         env.reset(seed=padded * len(several))
         seen, lanes = env.episodes.observations(), np.arange(env.num_envs)
         empty: Any = (np.zeros(len(lanes), kind) for kind in _KINDS)
@@ -116,8 +116,8 @@ def rollout_test_set(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
-    """The same from the first `episodes` states of the task's fixed test set, in its order, see
-    `rbgym.agents.judge.evaluate`. ValueError for `initial`, which the set has."""
+    """`rollout` from the first `episodes` states of the task's fixed test set, in its order, see
+    `rbgym.agents.judge.evaluate`. ValueError also for `initial`, which the set fixes."""
     cases = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [
@@ -131,7 +131,7 @@ def rollout_test_set(
     return Rollout(*(np.concatenate(values, axis=1)[:, place] for values in every))
 
 
-def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
+def _check_fit(env: Any, network: Network) -> None:
     for name, hook in env.episodes.setup.hooks.items():
         raise ValueError(
             f"{name} must be given by name in a rollout, got the callable {hook!r}: "
@@ -144,8 +144,9 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
 
 
 class _Range:
-    """Blocks that still have an episode to end. found: what comes out of all lanes. lanes: those of
-    the blocks. real: which count. owner: network of each block. seen: first observations."""
+    """Blocks in which an episode still runs. found: results of all lanes, which it fills. lanes:
+    indices of the blocks' lanes. real: (n,) bool, false for spare lanes. owner: network of each
+    block. seen: first observations."""
 
     def __init__(
         self, env: Any, stack: Stack, found: Rollout, lanes: Any, real: Flags, owner: Any, seen: Any
@@ -179,7 +180,7 @@ class _Range:
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
 
     def book(self, steps: int) -> None:
-        """Note the outcome of lanes whose first episode has just ended, and close up."""
+        """Record the results of lanes whose episode has just ended, and drop ended blocks."""
         done = self.running & self.ends.any(axis=0)
         if not done.any():
             return
@@ -193,7 +194,7 @@ class _Range:
         found.success[where] = streak >= self.episodes.setup.settled_steps
         found.attitude_error[where], found.rate_error[where] = error, rate_error
         self.running &= ~done
-        # The blocks that still have a running lane move together, once they are few enough.
+        # Once few blocks still have a running lane, move them together.
         alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return

@@ -1,4 +1,4 @@
-"""What trainings have in common: what they begin with, how they are judged, what they write."""
+"""Parts that all algorithms share: a training's config, first network, judgements and files."""
 
 import itertools
 import json
@@ -28,17 +28,17 @@ from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
 from rbgym.envs.parts.observations import FORMS
 
-Config = Mapping[str, Any]  # what config.json of a run holds
-# Success rate from which a task counts as learned.
+Config = Mapping[str, Any]  # the content of a run's config.json
+# A task counts as learned from this success rate on.
 THRESHOLD = 0.95
-_EPISODES = 256  # of a look
-# Of first weights: with larger ones most units answer a fine scale by their bounds.
+_EPISODES = 256  # of a judgement
+# Factor of first weights: larger ones saturate most units on a fine scale.
 _SMALL = 0.58
-# What an error at the edge of success is on the finest scale: a slope is seen on both sides.
+# Value on the finest scale of an error at the edge of success: tanh has a slope on both sides.
 _EDGE = 0.35
-_LEAST = 3.0  # a scale so little finer shows nothing new
-_BETWEEN = 30.0  # from there on there is one between the two
-# What an angle of 1 rad near a target is in the columns of a form of the attitude.
+_LEAST = 3.0  # a finer scale is added from this ratio on
+_BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
+# Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy",
              "numba")  # fmt: skip
@@ -46,7 +46,7 @@ _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", 
 
 @dataclass(frozen=True)
 class Job:
-    """A training as it is asked for; the fields are arguments of `rbgym.agents.train.train`."""
+    """A request for a training; the fields are arguments of `rbgym.agents.train.train`."""
 
     env_id: str
     algo: str
@@ -66,7 +66,7 @@ class Job:
 
 
 def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
+    """The content of config.json; ValueError for non-JSON values. more: timesteps, threads."""
     content = {
         "env_id": job.env_id,
         "algo": job.algo,
@@ -82,7 +82,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
         **more,
     }
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
+        plain: dict[str, Any] = json.loads(json.dumps(content))  # as a later run will read it
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
     if has_test_set(job.env_id):
@@ -90,15 +90,15 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     return plain
 
 
-def judged(policy: Any, config: Config, steps: int, seconds: float) -> dict[str, Any]:
-    """What a policy is worth on the validation set, after so many steps and seconds."""
+def judgement(policy: Any, config: Config, steps: int, seconds: float) -> dict[str, Any]:
+    """The `worth` of a policy on the validation set, with the training's steps and seconds."""
     return {"timesteps": steps, "seconds": seconds, **worth(policy, config)}
 
 
 def worth(
     policy: Any, config: Config, split: str = "validation", episodes: int = _EPISODES
 ) -> dict[str, float]:
-    """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
+    """Success rate and mean return of a policy, or of a law by name, in the training's env."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
     env_id = config["env_id"]
     if isinstance(policy, Network) and not any(map(callable, kwargs.values())):
@@ -110,7 +110,7 @@ def worth(
 
 
 def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Whether one has the better success, beyond the other's interval, or else return."""
+    """Whether `one` has the better success rate or, within the interval, the better return."""
     low, other_low = (
         wilson_interval(round(x["success_rate"] * _EPISODES), _EPISODES)[0] for x in (one, other)
     )
@@ -119,15 +119,16 @@ def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return one["mean_return"] > other["mean_return"]
 
 
-def said(worth: Mapping[str, float]) -> str:
+def summary(worth: Mapping[str, float]) -> str:
     rate, mean = 100 * worth["success_rate"], worth["mean_return"]
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
 
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
-    """What a training begins with, random weights or `init_from`'s policy, and the env's spaces.
-    net_arch: of hidden layers. rates: factor of the angular velocity, without `normalizer_for`.
-    ValueError for bad ones, observations that are no box, and a policy that does not fit."""
+    """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
+    units of the hidden layers. rates: factor of the angular velocity, which replaces
+    `normalizer_for`. ValueError for bad ones, for observations that are not a box, and for a
+    policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
@@ -163,14 +164,14 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     network = Network.random(sizes, config["seed"], normalizer=normalizer)
     if "rates" not in chosen:
         small = network.with_parameters(_SMALL * network.parameters())
-        network = seeing_differences(small, env)
+        network = show_differences(small, env)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
 def normalizer_for(env: Any) -> Normalizer:
-    """The normaliser for an env of rbgym: each column over its bound, within +-1; and where the
-    task's tolerances are a small part of that all once more at one or two finer scales, clipped;
-    but not commands under way, which would be signs, fed back."""
+    """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
+    tolerances are a small part of the bounds, it repeats all columns at one or two finer scales,
+    clipped at +-1, except for commands under way: clipped, they would feed back their signs."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
@@ -179,15 +180,15 @@ def normalizer_for(env: Any) -> Normalizer:
     steps = [finest] if finest > _LEAST else []
     if finest > _BETWEEN:
         steps.insert(0, math.sqrt(finest))
-    told = (one for name, one in columns.items() if name != "actuator")  # of a delay and a lag
-    fine = [one.first + k for one in told for k in range(one.size)]
+    repeated = (one for name, one in columns.items() if name != "actuator")  # its delay and lag
+    fine = [one.first + k for one in repeated for k in range(one.size)]
     scales = np.concatenate([factors, *(step * factors[fine] for step in steps)])
     return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, tuple(fine) * len(steps))
 
 
-def seeing_differences(network: Network, env: Any) -> Network:
-    """The network, its first units differences of the rates to those of a moving target, which
-    the finer scales, beyond whose bounds both are, do not show."""
+def show_differences(network: Network, env: Any) -> Network:
+    """A copy of the network whose first units compute the angular velocity relative to a moving
+    target: the finer scales clip both velocities and so hide the difference."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
     edges = _edges(env.unwrapped, columns)
     if "target_angular_velocity" not in columns or not edges:
@@ -205,7 +206,7 @@ def seeing_differences(network: Network, env: Any) -> Network:
 
 
 def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
-    """What the edge of success is in the columns that are zero at the goal, as parts of bounds."""
+    """The task's tolerances in the columns that are zero at the goal, as fractions of bounds."""
     task, goal, found = env.task, env.goal, list[float]()
     if isinstance(goal, Target) and not task.split:
         form = next((name for name in columns if name in FORMS), None)
@@ -220,8 +221,8 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
 def finish(
     folder: RunFolder, config: Config, results: Any, network: Any, spaces: Any, start: int
 ) -> Training:
-    """Write the policy of a run, and results.json last, with steps per second, seconds until the
-    task was learned, and the worth on the test set. spaces: observations, actions."""
+    """Write the policy of a run, then results.json, with steps per second, seconds until the task
+    was learned, and the worth on the test set. spaces: of observations and actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
     if results.get("judgements"):
@@ -237,7 +238,7 @@ def finish(
 def put_policy(
     folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
-    """Write the policy of a run as it stands, so that it can be judged before the run ends."""
+    """Write the current policy of a run, so that it can be judged before the run ends."""
     content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
     trained.write(folder.path, network, spaces, {**content, "training": results})
 
@@ -257,13 +258,13 @@ def _versions() -> dict[str, str]:
 
 
 def _revision() -> str | None:
-    """What git calls the sources; None where they are not under git."""
+    """The git revision of the sources; None where they are not under git."""
     file = Path(__file__).resolve()
     ask = partial(
         subprocess.check_output, cwd=file.parent, stderr=subprocess.DEVNULL, text=True, timeout=10
     )
     with suppress(OSError, subprocess.SubprocessError):
-        # In somebody else's repository, as in an environment inside it, this file is not tracked.
+        # A virtual env inside another repository holds this file, but that one does not track it.
         ask(["git", "ls-files", "--error-unmatch", file.name])
         return ask(["git", "describe", "--always", "--dirty", "--abbrev=40"]).strip() or None
     return None

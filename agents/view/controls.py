@@ -1,4 +1,4 @@
-"""The controls of the page, and what they ask for."""
+"""The controls of the page, and the scenario and playback that they select."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from rbgym.agents.view.simulation import BODIES, IDLE, MOST_RUNS, OWN, Scenario,
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
-# What a key pushes about: axis and sign. W, A, S, D, Q, E and the arrows move viser's camera.
+# Axis and sign of a key's push. W, A, S, D, Q, E and the arrows move viser's camera.
 KEYS = {"L": (0, 1), "J": (0, -1), "I": (1, 1), "K": (1, -1), "O": (2, 1), "U": (2, -1)}
 _FREE, _OFF = "free body", "off"
-_KICK = 0.25  # s, for which a key pushes
+_KICK = 0.25  # s, duration of a key's push
 _HELP = (
-    "In body axes, as a part of the largest torque, which goes with the body and its spin. "
+    "In body axes, as a fraction of the largest torque, which depends on the body and its spin. "
     "Keys, after a click on the picture: **L J** push about x, **I K** about y, **O U** about z; "
     "**space** pauses, **N** makes one step, **R** restarts."
 )
@@ -28,7 +28,8 @@ _OF_TASKS = ("substeps", "seed", "policy", "repeats")
 
 
 class Playback(NamedTuple):
-    """How the simulation is played and shown; speed: simulated seconds a second."""
+    """Settings of the playback. speed: simulated seconds per second. repeats: start the next
+    episode automatically."""
 
     paused: bool
     speed: float
@@ -36,7 +37,7 @@ class Playback(NamedTuple):
 
 
 class Controls:
-    """All controls of a page. notify: called with "step", "restart", or "change" for all else."""
+    """All controls of a page. notify: called with "step" or "restart", else with "change"."""
 
     def __init__(
         self, gui: viser.GuiApi, scenario: Scenario, notify: Callable[[str], None], speed: Speed
@@ -70,7 +71,7 @@ class Controls:
         self._add(name, self._gui.add_dropdown(label, options, initial_value=value))
 
     def _slider(self, name: str, label: str, span: Triple, value: float) -> None:
-        """A slider whose range holds the value; span: lowest, highest and step."""
+        """Add a slider whose range includes the value. span: lowest, highest and step."""
         low, high, step = span
         handle = self._gui.add_slider(label, min(low, value), max(high, value), step, value)
         self._add(name, handle)
@@ -127,7 +128,7 @@ class Controls:
         )
 
     def torque(self) -> Array:
-        """The push (3,), in parts of the largest torque: of the sliders, and of keys just used."""
+        """The push (3,) of sliders and recent keys, as fractions of the largest torque."""
         u = np.array(self._value("torque"))
         self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
         for axis, sign, _ in self._kicks:
@@ -135,7 +136,7 @@ class Controls:
         return np.asarray(np.clip(u, -1.0, 1.0) * self._value("strength"))
 
     def _value(self, name: str) -> Any:
-        """A value, or three of axes; within its control, which viser does not look after."""
+        """The value, or three for axes, kept in the control's range, which viser does not check."""
         if name not in self._handles:
             return tuple(self._value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]
@@ -143,7 +144,7 @@ class Controls:
             return bool(handle.value)
         if hasattr(handle, "options"):
             return handle.value if handle.value in handle.options else handle.options[0]
-        number = min(max(handle.min, handle.value), handle.max)  # the least one for nan
+        number = min(max(handle.min, handle.value), handle.max)  # the minimum for nan
         return int(number) if name in ("seed", "substeps") else float(number)
 
     def toggle(self) -> None:
@@ -161,7 +162,7 @@ class Controls:
         self._notify("change")
 
     def fit(self, env_id: str | None, actors: Sequence[str]) -> None:
-        """Show what goes with an environment, or a free body. actors: who can act there."""
+        """Show the controls of an environment, or of a free body. actors: the policies on offer."""
         for name, handle in self._handles.items():
             kind = name.partition(" ")[0]
             if kind in (*_OF_BODIES, *_OF_TASKS):

@@ -1,5 +1,5 @@
-"""The page: what a browser shows of a simulation, and the thread that keeps it moving. All who
-look share one simulation, which that thread owns; controls put wishes into a queue."""
+"""The page that a browser shows, and the thread that advances its simulation. All viewers share one
+simulation, which that thread owns; controls send their events through a queue."""
 
 import logging
 import math
@@ -19,25 +19,25 @@ from rbgym.engine.batch import IntegrationError
 _LOG = logging.getLogger(__name__)
 _FRAME = 1 / 30  # s between two updates of the bodies
 _SLOW = 5  # frames between two updates of traces and legend
-_IDLE = 0.25  # s between two looks at the controls while nothing moves
-_WORK = 0.6 * _FRAME  # s of each frame that physics may take
+_IDLE = 0.25  # s between two checks of the controls while nothing moves
+_WORK = 0.6 * _FRAME  # s of each frame for physics
 _REST = 1.5  # s from the end of an episode to the next
-_MOST_LATE = 0.2  # s of wall time that are made up for; what is later than that is dropped
+_MOST_LATE = 0.2  # s of wall time to catch up at most; a longer delay is dropped
 
 
 class Page:
-    """A simulation on a server. `run` keeps it moving until `stop`."""
+    """A simulation on a server. `run` advances it until `stop`."""
 
     def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self._server = server
         self.simulation = scenario.simulation()
         self._scene = BrowserScene(server)
         self._scene.start(self.simulation)
-        self._scenario: Scenario | None = None  # that was prepared
+        self._scenario: Scenario | None = None  # of the latest `_prepare`
         self._pressed = queue.SimpleQueue[str]()
         self._stopped = False
-        self._last: float | None = None  # wall time up to which steps were made,
-        self._owed = 0.0  # and simulated time that was too short for one [s]
+        self._last: float | None = None  # wall time up to which steps were made
+        self._owed = 0.0  # simulated time left over, less than a step [s]
         self._problem, self._late, self._frames = "", False, 0
         self._over_since: float | None = None
         gui = server.gui
@@ -57,23 +57,23 @@ class Page:
         self._pressed.put("stop")
 
     def run(self) -> None:
-        """Keep the simulation moving for all who look; it stands still while nobody does."""
+        """Advance the simulation until `stop`; it pauses without a viewer."""
         pressed = {"change"}
         while not self._stopped:
             start = time.monotonic()
             moving = False
             try:
                 moving = self._turn(start, pressed)
-            except Exception as error:  # whatever it is, it is shown, and the page goes on
+            except Exception as error:  # the page shows any error, and continues
                 if self._problem != repr(error):
                     self._problem = repr(error)
-                    _LOG.exception("the page goes on after an error")
+                    _LOG.exception("the page continues after an error")
                     self._legend.content = busy(f"An error: {error}")
             left = start + _FRAME - time.monotonic()
             pressed = self._wait(max(0.001, left) if moving else _IDLE)
 
     def _wait(self, seconds: float) -> set[str]:
-        """What is pressed until then; ends with the first of them."""
+        """Wait for a control, at most so long; returns the names of all that were pressed."""
         found = set()
         try:
             found.add(self._pressed.get(timeout=seconds))
@@ -83,7 +83,7 @@ class Page:
             return found
 
     def _turn(self, now: float, pressed: set[str]) -> bool:
-        """Do what is due; returns whether anything moves."""
+        """Do the work of one frame; returns whether anything moves."""
         scenario, playback = self.controls.scenario(), self.controls.playback()
         if scenario != self._scenario or "restart" in pressed:
             self._prepare(scenario)
@@ -94,7 +94,7 @@ class Page:
         if moving:
             self._advance(now, playback.speed)
         else:
-            self._last = None  # time that passes from now on does not count
+            self._last = None  # time does not count from now on
             if playback.paused and "step" in pressed:
                 simulation.advance(1)
         if moving or pressed:
@@ -103,7 +103,7 @@ class Page:
         return moving
 
     def _advance(self, now: float, speed: float) -> None:
-        """Make the steps that are due, but no more than there is time for."""
+        """Make the steps that are due, as many as the frame has time for."""
         passed = 0.0 if self._last is None else min(now - self._last, _MOST_LATE)
         self._last = now
         due, self._owed = divmod(self._owed + passed * speed, self.simulation.dt)
@@ -125,7 +125,7 @@ class Page:
         self._frames += 1
 
     def _next_episode(self, playback: Playback, now: float) -> None:
-        """Go on with the next seed a moment after every run of a task has ended."""
+        """Start the next seed a moment after every run of a task has ended."""
         task = self._scenario is not None and self._scenario.env_id is not None
         if self._problem or not (task and self.simulation.over and playback.repeats):
             self._over_since = None
@@ -136,14 +136,14 @@ class Page:
             self.controls.next_seed()
 
     def _prepare(self, scenario: Scenario) -> None:
-        """Start anew; where that cannot be, say why, and keep what there was."""
+        """Start a scenario; if it is impossible, show why and keep the present one."""
         self._legend.content = busy("Preparing")
         if self._scenario is not None and scenario.env_id != self._scenario.env_id:
             self.controls.choose_defaults(scenario.env_id, actors(scenario.env_id))
             scenario = self.controls.scenario()
         self._scenario, self._problem = scenario, ""
         try:
-            # Compiles, or loads, what the first step needs.
+            # Compiles or loads the kernels of the first step.
             replace(scenario, policies=()).simulation().advance(1)
             simulation = scenario.simulation()
         except (ValueError, IntegrationError, ImportError) as error:
@@ -157,7 +157,7 @@ class Page:
             self._scene.aim(client.camera)
 
     def _welcome(self, client: viser.ClientHandle) -> None:
-        """Turn its camera to the runs, and again when its picture gets another shape."""
+        """Aim a new client's camera at the runs, and again when its window changes shape."""
         shape: list[tuple[int, int]] = []
 
         def aim(camera: viser.CameraHandle) -> None:
@@ -172,21 +172,21 @@ class Page:
 
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
-    """HTML: time and note, of each run its name and numbers or end, and a problem in red."""
+    """HTML with time and note, each run's name and its numbers or its end, a problem in red."""
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
         dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'
         end = f"{'failed' if run.failed else run.ended} at t = {run.time:.2f} s"
-        told = escape(end) if run.ended else _numbers(simulation, k)
+        status = escape(end) if run.ended else _numbers(simulation, k)
         lines.append(f"{dot} <b>{escape(run.name)}</b>")
-        lines.append((_RED if run.failed else _GREY).format(told))
+        lines.append((_RED if run.failed else _GREY).format(status))
     if problem:
         lines.append(_RED.format(escape(problem)))
     return _BOX.format("<br>".join(lines))
 
 
 def _numbers(simulation: Simulation, k: int) -> str:
-    """How far a run of a task is from its goal, or how far a free one strayed from its start."""
+    """The angle of a task's run to its goal, or the drift of a free run's invariants."""
     now = simulation.runs[k].snapshot()
     if not math.isnan(now.goal_angle):
         return f"angle to the goal {math.degrees(now.goal_angle):.2f}&deg;, {now.energy:.3g} J"
@@ -196,7 +196,7 @@ def _numbers(simulation: Simulation, k: int) -> str:
 
 
 def busy(what: str) -> str:
-    """HTML: what is being done, while nothing moves."""
+    """HTML that names the work in progress while nothing moves."""
     hint = _GREY.format("compiling takes some seconds the first time")
     return _BOX.format(f"{escape(what)} &hellip;<br>{hint}")
 

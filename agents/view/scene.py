@@ -1,4 +1,4 @@
-"""The bodies in the browser: meshes of each run, side by side, with their arrows and traces."""
+"""The bodies in the browser: meshes of the runs next to each other, with arrows and traces."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,17 @@ from rbgym.envs.rendering.solids import Mesh, solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate
 
-# Of the runs, in bodies' names and plates: Okabe and Ito (2008).
+# Colours of the runs, in their names and plates: Okabe and Ito (2008).
 RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
 FAILED: colors.Color = (213, 60, 50)
-_FIELD = np.radians(36.0)  # of view, from below to above
-_APART = 2.5  # between two runs, in radii of a body
+_FIELD = np.radians(36.0)  # vertical field of view
+_APART = 2.5  # distance between two runs, in radii of a body
 _ARROW = 1.35  # length of the longest arrows
-_LEAST_ARROW = 0.08  # of one that is shown
+_LEAST_ARROW = 0.08  # length from which on an arrow is shown
 
 
 class BrowserScene:
-    """What is drawn of a simulation, its light and how it is looked at."""
+    """The scene of a simulation: its bodies, light and camera."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
@@ -45,7 +45,7 @@ class BrowserScene:
         ]
 
     def update(self, simulation: Simulation, traced: bool) -> None:
-        """Show the runs as they are now, all in one message. traced: with their traces."""
+        """Show the present state of the runs, in one message. traced: with their traces."""
         with self._server.atomic():
             for k, (body, run) in enumerate(zip(self._bodies, simulation.runs, strict=True)):
                 if body.failed:
@@ -57,7 +57,7 @@ class BrowserScene:
                     body.fail()
 
     def aim(self, camera: viser.CameraHandle) -> None:
-        """Turn a camera to all runs, once it has a picture."""
+        """Aim a camera at all runs, if the size of its picture is known."""
         if camera.image_height:
             wide, high = _APART * (len(self._bodies) - 1) / 2 + 1.5, 1.75
             aspect = max(camera.image_width / camera.image_height, 0.1)
@@ -68,7 +68,7 @@ class BrowserScene:
 
 
 class _Body:
-    """One run, in a frame of its own; lengths in radii of its body."""
+    """One run, in its own frame; lengths in radii of its body."""
 
     def __init__(self, scene: viser.SceneApi, run: Run, k: int, place: ArrayLike) -> None:
         root, self.failed = f"/runs/{k}", False
@@ -137,7 +137,7 @@ class _Body:
 def _add_mesh(
     scene: viser.SceneApi, root: str, mesh: Mesh, scale: float, opacity: float | None = None
 ) -> list[viser.MeshHandle]:
-    """The parts of a mesh, one for each colour."""
+    """Add a mesh to the scene as parts, one for each colour."""
     tints, which = np.unique(mesh.colors, axis=0, return_inverse=True)
     return [
         scene.add_mesh_simple(

@@ -1,4 +1,4 @@
-"""The page's server: viser's, bound to one address and closed to everybody else's pages: a request
+"""The page's server: viser's, bound to one address and closed to pages from elsewhere: a request
 must name this server in Host, against DNS rebinding, and in Origin if it has one.
 """
 
@@ -22,13 +22,14 @@ _LARGEST_MESSAGE = 2**20  # bytes, from a page
 
 class _Server(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """No public address, whoever asks for one."""
+        """Never open a public address."""
         return None
 
 
 def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.ViserServer:
-    """A viser server at `port` or the next one that is free; 0: any. host: the address to listen
-    at. names: of this machine for browsers, beside its addresses and localhost."""
+    """Open a viser server at `port` or the next free one; 0: any. host: the address to listen at.
+    names: further names of this machine, which browsers may use like its addresses and
+    localhost."""
     _check_address(host, port)
     known = {"localhost", *(name.lower() for name in names)}
     module: Any = websockets.asyncio.server
@@ -61,18 +62,18 @@ def close_server(server: viser.ViserServer) -> None:
 
 
 def address(host: str, port: int) -> str:
-    """The address of a page, to be opened on this machine."""
+    """The URL of the page for a browser on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{port}/"
 
 
 def _quiet() -> contextlib.AbstractContextManager[Any]:
-    """viser prints boxes of its own; the command says where the page is."""
+    """Suppress viser's boxes; the command prints the address itself."""
     return contextlib.redirect_stdout(io.StringIO())
 
 
 def _check_address(host: str, port: int) -> None:
-    """viser would try a thousand ports at an address that is not this machine's, and hang."""
+    """Raise ValueError for another machine's address: viser would hang, trying a thousand ports."""
     if not 0 <= port < 65536:
         raise ValueError(f"port must be from 0 to 65535, got {port}")
     try:
@@ -86,7 +87,7 @@ def _check_address(host: str, port: int) -> None:
 def refusal(
     connection: ServerConnection, request: Request, names: Collection[str], pages: int = 0
 ) -> Response | None:
-    """Why a request is not answered, None if it is; pages: how many are open."""
+    """The refusal of a request, or None to answer it. pages: number of open ones."""
     host = ", ".join(request.headers.get_all("Host"))
     if not is_own(host, names):
         return connection.respond(http.HTTPStatus.FORBIDDEN, "This server has another name.\n")

@@ -1,5 +1,5 @@
-"""What moves on the page: bodies under one scheme each, or a task under several policies, which
-advance together from the same start; and the scenario that says so."""
+"""The simulation on the page: bodies under one scheme each, or a task under several policies, which
+advance together from the same start; and the scenario that describes them."""
 
 import math
 from collections import deque
@@ -25,11 +25,11 @@ from rbgym.potentials import HeavyTop, NoPotential, Potential
 from rbgym.quaternion import Array, from_rotation_vector
 
 IDLE = "idle"  # the controller whose commands are zero
-TRAIL = 80  # instants that are kept of a run
+TRAIL = 80  # instants of a run's trail
 _INTERVAL = 0.02  # least time between two of them [s]
 MOST_RUNS = 3
-OWN = "the task's own"  # integrator
-GIVEN = "as given"  # body
+OWN = "the task's own"  # a value for the integrator
+GIVEN = "as given"  # a value for the body
 _MASS = 6.0  # kg
 
 Triple = tuple[float, float, float]
@@ -39,8 +39,8 @@ Names = Sequence[str]
 @dataclass(frozen=True)
 class Snapshot:
     """A run at one instant: quaternion (4,) body to world; angular_velocity (3,) [rad/s, body];
-    angular_momentum (3,) [world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m];
-    goal_angle [rad] or nan; target (4,), if it is an attitude; scale of the body."""
+    angular_momentum (3,) [world]; energy [J]; torque (3,) on the body [N m, body]; position (3,)
+    [m]; goal_angle [rad] or nan; target (4,), if the goal is an attitude; scale of the body."""
 
     quaternion: Array
     angular_velocity: Array
@@ -54,9 +54,10 @@ class Snapshot:
 
 
 class _Run:
-    """Something that advances by steps of `dt` seconds and has come to `time`; `push` applies a
-    torque (3,) [N m, body axes] beside all others; `snapshot` is the last good state. ended: why it
-    goes no further; failed: whether a step could not be solved. rate, strength: large ones here."""
+    """A motion that advances by steps of `dt` seconds, now at `time`. `push` adds a torque (3,)
+    [N m, body axes] to all others; `snapshot` is the last good state. ended: the reason of its end,
+    or ""; failed: whether a step could not be solved. rate, strength: a large angular velocity and
+    torque for this run."""
 
     time, ended, failed = 0.0, "", False
 
@@ -65,7 +66,7 @@ class _Run:
 
 
 class FreeRun(_Run):
-    """A body by itself, or a top, under one scheme: bit for bit what `rbgym.simulate` computes."""
+    """A free body, or a top, under one scheme: bit for bit the motion of `rbgym.simulate`."""
 
     def __init__(
         self,
@@ -108,15 +109,16 @@ class FreeRun(_Run):
 
 class TaskRun(_Run):
     """One episode of a task, from the start of `seed`; a step is a control period. policy: the name
-    of a controller, "pretrained", or a folder. env_kwargs: over those of its training; not
-    `disturbance`, by which a torque is applied here. ValueError for what env or policy refuses."""
+    of a controller, "pretrained", or a folder. env_kwargs: override those of its training; not
+    `disturbance`, which applies the page's torque. ValueError for arguments that env or policy
+    refuses."""
 
     def __init__(
         self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None
     ) -> None:
         task_of(env_id)
         if "disturbance" in (env_kwargs or {}):
-            raise ValueError("env-arg must leave out disturbance: the page pushes by it")
+            raise ValueError("env-arg must leave out disturbance: the page uses it to push")
         _, (one,) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
         kwargs = dict(one.env_kwargs)
@@ -168,7 +170,7 @@ Run = FreeRun | TaskRun
 
 
 class Simulation:
-    """Runs of equal dt. trails: the last instants of each run, at even times as long as it goes."""
+    """Runs of equal dt. trails: the latest instants of each run, at even intervals."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         steps = {run.dt for run in runs}
@@ -200,7 +202,7 @@ class Simulation:
         self._references = [run.snapshot() for run in self.runs]
 
     def advance(self, steps: int) -> None:
-        """Advance all runs by so many steps; a run that ends stands still from then on."""
+        """Advance all runs by this number of steps; a run that has ended stops."""
         last = self.steps + steps
         while self.steps < last:
             part = min(last - self.steps, self._stride - self.steps % self._stride)
@@ -214,8 +216,8 @@ class Simulation:
                 self._references = [run.snapshot() for run in self.runs]
 
     def changes(self, k: int) -> tuple[float, float]:
-        """Changes of a run's energy and momentum since the start or the last push, relative where
-        they can be; of the momentum the vertical part where only that is conserved."""
+        """Changes of a run's energy and momentum since the start or the last push, relative unless
+        the reference is zero; only the vertical part of the momentum, if only that is conserved."""
         now, before = self.runs[k].snapshot(), self._references[k]
         conserved = slice(2, 3) if self.vertical else slice(0, 3)
         turned = (now.angular_momentum - before.angular_momentum)[conserved]
@@ -225,7 +227,7 @@ class Simulation:
 
 
 def _handle(size: Triple) -> RigidBody:
-    """A T: a stem along x on the middle of a bar along y."""
+    """A T-shaped body: a stem along x on the middle of a bar along y."""
     stem = RigidBody.box(_MASS / 3, (size[0], size[2], size[2]))
     bar = RigidBody.box(2 * _MASS / 3, (size[2], size[1], size[2]))
     return compound([PlacedBody(bar), PlacedBody(stem, (size[0] / 2, 0.0, 0.0))])
@@ -241,11 +243,13 @@ BODIES: dict[str, Callable[[Triple], RigidBody]] = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is simulated: env_id, None for a free body; a scheme for each run, OWN for the task's.
+    """The settings of a simulation. env_id: None for a free body. schemes: one for each run; OWN
+    for the task's.
 
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
     (3,) or (9,) [kg m^2] of a given one; mgl [N m]; rates (3,) [rad/s, body]; tilt [deg]. Of a
-    task: policies, see `TaskRun`, IDLE where they are fewer; seed; substeps, 0 for the task's own.
+    task: policies, see `TaskRun`, one for each run, IDLE for missing ones; seed; substeps, 0 for
+    the task's own.
     """
 
     env_id: str | None = None
@@ -263,7 +267,7 @@ class Scenario:
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def simulation(self) -> Simulation:
-        """The runs at their start. Raises ValueError for what does not go together."""
+        """Make the runs, at their start. Raises ValueError for settings that do not fit."""
         if not 1 <= len(self.schemes) <= MOST_RUNS:
             raise ValueError(f"integrator must name 1 to {MOST_RUNS} schemes, got {self.schemes}")
         return Simulation([self._run(k) for k in range(len(self.schemes))])
@@ -296,8 +300,8 @@ class Scenario:
 
 
 def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: Any) -> Scenario:
-    """The scenario of a command line: a run for each scheme and each policy, the last of the fewer
-    again. ValueError for too many, and for policies without an environment."""
+    """The scenario of a command line: run k has scheme k and policy k; the last one of the shorter
+    list repeats. ValueError for too many, and for policies without an environment."""
     if env_id is None and policies:
         raise ValueError(f"policy must be left out without an env, got {list(policies)}")
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))
@@ -315,7 +319,7 @@ def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: A
 
 
 def actors(env_id: str | None) -> list[str]:
-    """Who can act: the controllers that fit the environment, and the package's policy for it."""
+    """Names of the controllers that fit an environment, and "pretrained" if it has a policy."""
     if env_id is None:
         return []
     task_of(env_id)

@@ -57,7 +57,7 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     assert found["test"]["mean_return"] == pytest.approx(tested.mean_return, rel=1e-12)
     assert found["timesteps"] == 3 * 64 * 100 + 40 * 8 * 4
     assert said[0].startswith("teacher ")
-    assert said[1].startswith("begins with: success ")
+    assert said[1].startswith("starts with: success ")
     assert said[-1].startswith(f"step {found['timesteps']:,} of ")
     assert list((tmp_path / "tb").iterdir())
     # Another one begins where this one ended.
@@ -97,7 +97,7 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     kwargs = {"actuator": {"thrusters": {}}, "max_episode_steps": 12}
     changes = SMALL | {"teacher": "pd"}
     done = train(TASK, "auto", out=tmp_path, changes=changes, env_kwargs=kwargs, report=said.append)
-    assert said[0].startswith("imitation alone, as ")
+    assert said[0].startswith("imitation only, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
 
@@ -270,7 +270,7 @@ def test_bad_sets_of_starts_are_refused(arguments):
         ("auto", {"changes": {"teacher": "swing_up"}}, "env must"),
         ("auto", {"changes": {"lanes": 0}}, "lanes must be"),
         ("auto", {"changes": {"round": 3}}, "did you mean 'rounds'"),
-        ("auto", {"changes": {"algo": "sac"}}, "algo must be given by itself"),
+        ("auto", {"changes": {"algo": "sac"}}, "algo must be an argument, not a hyperparameter"),
         ("apg", {"changes": {"horizons": 3}}, "did you mean 'horizon'"),
         ("apg", {"changes": {"n_envs": 0}}, "n_envs must be"),
         ("apg", {"changes": {"gamma": 1.5}}, "gamma must be"),

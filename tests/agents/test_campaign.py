@@ -280,7 +280,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     for moments in again:
         rbgym.RigidBody(moments)
     with pytest.raises(
-        ValueError, match=rf"got {(~good).sum()} of 300 runs that cannot, inertia of"
+        ValueError, match=rf"impossible ones in {(~good).sum()} of 300 runs, inertia of"
     ):
         spread.check(300, 8)
 
@@ -293,16 +293,16 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
     ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),
     ({"friction": {}}, "must have one of"),
-    ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of what is 0"),
+    ({"misalignment": {"factor": {"uniform": [0, 1]}}}, "must not be a factor of a number"),
     ({"friction": {"uniform": [1, 2]}, "covariance": {"names": ["friction", "misalignment.x"],
       "matrix": [[1, 0], [0, 1]]}}, r"draw each number once, got \['friction'\]"),
     ({"covariance": {"names": ["friction", "misalignment.x"], "matrix": [[1, 2], [2, 1]]}},
      "symmetric and positive definite"),
     ({"covariance": {"names": ["friction", "success.angle"], "matrix": [[1, 0], [0, 1]]}},
-     "of runs or of groups alone"),
+     "of runs or of groups only"),
     ([], "spread must be a dict"),
     ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
-    ({"success.angle": {"normal": [-1, 0.1]}}, "got 16 of 16 runs that cannot, .*success"),
+    ({"success.angle": {"normal": [-1, 0.1]}}, "impossible ones in 16 of 16 runs, .*success"),
 )  # fmt: skip
 def test_a_spread_that_is_none_is_refused(spread, tmp_path):
     kwargs = SHORT | ({"randomization": {"inertia": 0.1}} if "axes" in spread else {})

@@ -38,13 +38,13 @@ WRONG = [
     ("simulate", "--steps", ["0", "-5"], "'--steps': Input should be greater"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
     ("simulate", "--record-every", ["0", "-3"], "'--record-every': Input should be greater"),
-    ("simulate", "--csv", ["folder", "nowhere/x"], "must be a file that can be written, in a"),
-    ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
+    ("simulate", "--csv", ["folder", "nowhere/x"], "must be a writable file in an existing"),
+    ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a writable file"),
     ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
     ("train RigidTop-v0", "--algo", ["apgg"], "got 'apgg'; did you mean 'apg'"),
     ("train", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("train --algo ppo", "env", ["CartPole-v1"], "env_id must be of an env with a native vector"),
-    ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
+    ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a writable folder"),
     ("train RigidTop-v0", "--out", ["\udcff"], "must be a printable name, got"),
     (PPO, "--hyperparameters", ["/dev/zero"], "hyperparameters must be a file"),
     ("train RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
@@ -70,15 +70,15 @@ WRONG = [
     ("export pd --c out", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("export pd --c out", "--gain", ["frequenzy=2"], "did you mean 'frequency'"),
     ("export pretrained --c out", "--gain", ["frequency=2"], "--gain must be left out"),
-    ("export pd", "--c", ["file", "file/x"], "must be a folder"),
-    ("export pretrained", "--onnx", ["file", "file/x"], "must be a folder"),
+    ("export pd", "--c", ["file", "file/x"], "must be a writable folder"),
+    ("export pretrained", "--onnx", ["file", "file/x"], "must be a writable folder"),
     ("evaluate", "targets", ["pdd"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
     ("evaluate RigidTop-v0", "--policy", ["file"], "or a folder, got"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--episodes", ["0", "-1"], "'--episodes': Input should be"),
-    ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
+    ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a writable file"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--video-episode", ["-1"], "Input should be greater"),
     ("evaluate pd --episodes 8 --video x.gif", "--video-episode", ["8"], "from 0 to 7, got 8"),
@@ -86,14 +86,14 @@ WRONG = [
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("card RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
     ("card RigidTop-v0", "--episodes", ["0"], "'--episodes': Input should be greater"),
-    ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
+    ("card RigidTop-v0", "--out", ["file/x"], "must be a writable folder"),
     ("campaign --policy pd --out x", "target", ["RigidTip-v0", "file"], "env_id must be reg"),
     ("campaign RigidTop-v0 --out x", "--policy", ["pdd"], "did you mean 'pd'"),
     (FLY, "--runs", ["0", "x"], "'--runs': "),
     (FLY, "--spread", ["nowhere", "folder"], "--spread must be a file"),
     (FLY, "--spread", ["file"], "--spread must hold a mapping by name, got 'whole'"),
     (FLY, "--require", ["file"], "--require must hold a mapping by name, got 'whole'"),
-    ("campaign RigidTop-v0 --policy pd", "--out", ["file", "file/x"], "must be a folder"),
+    ("campaign RigidTop-v0 --policy pd", "--out", ["file", "file/x"], "must be a writable folder"),
     (FLY, "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     (FLY, "--seed", ["-1"], "'--seed': Input should be greater"),
     (FLY, "--window", ["-1", "1e9"], "window"),
@@ -233,7 +233,7 @@ def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path
 @pytest.mark.parametrize(
     ("name", "resumes"), [("list", False), ("train", True), ("campaign", True)]
 )
-def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypatch):
+def test_an_interrupted_command_says_whether_it_continues(name, resumes, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -241,7 +241,7 @@ def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypat
     done = CliRunner().invoke(app, [name, "RigidTop-v0"][: 1 + resumes])
     assert done.exit_code == 130
     assert done.stderr.startswith("rbgym: interrupted")
-    assert ("goes on" in done.stderr) == resumes
+    assert ("continues" in done.stderr) == resumes
 
 
 def test_without_its_extra_the_command_line_says_what_to_install():

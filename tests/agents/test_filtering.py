@@ -199,8 +199,8 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
     (SLEW, {"sensor": None}, "sensor must be that of gyros and a star tracker"),
     (SLEW, {"sensor": {"rate": 1e-3}}, "sensor must be that of gyros"),
     (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
-    ("AttitudeReach-v0", {}, "no goals apart"),
-    ("AttitudeTracking-v1", {"preview": 0.5}, "by its rates alone"),
+    ("AttitudeReach-v0", {}, "not in a dict of goals"),
+    ("AttitudeTracking-v1", {"preview": 0.5}, "only its rates"),
 )
 def test_what_the_filter_cannot_do_is_refused(env_id, kwargs):
     Estimating.for_env("idle", many(2, env_id, **kwargs))

@@ -110,5 +110,5 @@ def test_a_link_stays_one_and_what_is_no_file_is_not_replaced(tmp_path):
         ):
             temporary.write_text("new")
         done = CliRunner().invoke(app, [*MOTION, "--csv", str(tmp_path / name)])
-        assert "must be a file that can be written" in done.stderr
+        assert "must be a writable file" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "link", "loop"]

@@ -102,7 +102,7 @@ def test_arrays_and_json_give_the_network_back():
             np.testing.assert_array_equal(one.predict(rows)[0], network.predict(rows)[0])
     with pytest.raises(ValueError, match=r"arrays must have 'layers.0.bias'"):
         Network.from_arrays({"layers.0.weight": arrays["layers.0.weight"]}, config)
-    with pytest.raises(ValueError, match=r"got \['other'\] besides"):
+    with pytest.raises(ValueError, match=r"got also \['other'\]"):
         Network.from_arrays(arrays | {"other": np.zeros(1)}, config)
 
 
@@ -160,5 +160,5 @@ def test_models_that_are_no_such_network_are_refused():
         Network.from_model(sb3.PPO("MlpPolicy", gym.make("CartPole-v1"), device="cpu"))
     with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\], got Box\(-2"):
         Network.from_model(sb3.PPO("MlpPolicy", gym.make("Pendulum-v1"), device="cpu"))
-    with pytest.raises(ValueError, match="model must be a PPO, SAC or like them, got DQN"):
+    with pytest.raises(ValueError, match="model must be a PPO, SAC or similar, got DQN"):
         Network.from_model(sb3.DQN("MlpPolicy", gym.make("CartPole-v1"), buffer_size=1))

@@ -196,10 +196,10 @@ def test_bad_arguments_leave_no_folder(tmp_path, changes, message):
 
 
 def test_a_folder_without_a_finished_run_has_no_policy_and_is_begun_anew(tmp_path):
-    with pytest.raises(ValueError, match="no run folder"):
+    with pytest.raises(ValueError, match="not a run folder"):
         load_policy(RunFolder(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path, callbacks=[InterruptAt(64)])
-    with pytest.raises(ValueError, match="not finished; the same rbgym train command goes on"):
+    with pytest.raises(ValueError, match="not finished; the same rbgym train command continues it"):
         load_policy(RunFolder(tmp_path))
     assert small_train(tmp_path).resumed_from == 0  # there was no checkpoint

@@ -17,7 +17,7 @@ static void carry(real F[6][6], real *P)
     }
 }
 
-/* Unit axes along a, and along what of b is across it; as columns. */
+/* A frame with x along a and y along the part of b across a; its unit axes as columns. */
 static void axes_of(const real a[3], const real b[3], real columns[3][3])
 {
     real x[3], y[3] = {0, 0, 0}, z[3] = {0, 0, 0};
@@ -58,7 +58,7 @@ static void triad(const real v[3], const real w[3], const real r[3], const real 
     for (i = 0; i < 4; i++) { q[i] = four[n][i] / SQRT(size); }
 }
 
-/* The attitude turned by a, and the covariance of turn and bias a control period later. */
+/* Propagates attitude and covariance over a control period in which the body turns by a. */
 static void turn_on(rbgym_memory *memory, const real a[3])
 {
     real F[6][6] = {0}, G[3][3], A[3], axis[3], then[4], size, half, rest, GG;
@@ -100,8 +100,8 @@ static void turn_on(rbgym_memory *memory, const real a[3])
     for (i = 0; i < 4; i++) { memory->attitude[i] = then[i] / size; }
 }
 
-/* Attitude and bias after a direction v, body axes, of what is along r in the world, one number
-   after the other; whether it is a stray reading. */
+/* Corrects attitude and bias by a direction v, body axes, which is r in the world, one number after
+   the other. Returns 1 for a stray reading, which corrects nothing. */
 static int correct(rbgym_memory *memory, const real v[3], const real r[3], real variance)
 {
     real p[3], P[36], F[6][6], k[6], x[6] = {0, 0, 0, 0, 0, 0}, then[4], size = (real)0;
@@ -139,15 +139,15 @@ static int correct(rbgym_memory *memory, const real v[3], const real r[3], real 
     return 0;
 }
 
-/* The rates less the bias of the gyros, the Sun, and whether it is seen; the attitude, once there
-   is one, is in the memory. See Acquiring. */
+/* The rates minus the bias of the gyros, and the Sun; returns whether it is seen. The memory holds
+   the attitude, once it is found. See Acquiring. */
 static int acquire(rbgym_memory *memory, const real *observation, real omega[3], real sun[3])
 {
     const real *B = observation + FIELD_SEEN, *field = observation + FIELD_REFERENCE;
     const real *away = observation + SUN_REFERENCE;
     real a[3], across[3] = {0, 0, 0};
     int i, lit = find_sun(observation, sun), strays = 0;
-    if (memory->begun != 0 && memory->known[0] > (real)0) {
+    if (memory->started != 0 && memory->known[0] > (real)0) {
         for (i = 0; i < 3; i++) {
             a[i] = (observation[MEASURED + i] * RATE_LIMIT - memory->bias[i]) * DT;
         }
@@ -177,8 +177,8 @@ static int acquire(rbgym_memory *memory, const real *observation, real omega[3],
     return lit;
 }
 
-/* A control period without a sample: attitude, covariance and the field that was seen go on with the
-   last rate. Whether they are worth keeping. */
+/* A control period without a sample: propagates attitude, covariance and the measured field by the
+   last rate. Returns 0 after too many such periods. */
 static int miss(rbgym_memory *memory)
 {
     const real one[4] = {1, 0, 0, 0};

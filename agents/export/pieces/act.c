@@ -1,21 +1,21 @@
 void rbgym_begin(rbgym_memory *memory)
 {
-    memory->begun = 0;
+    memory->started = 0;
     memory->timed = 0;
 }
 
-/* A control period without a sample. What finds attitudes keeps its own going, until as many have
-   followed each other as it takes to doubt one; all else is forgotten. */
+/* A control period without a sample. A filter that finds the attitude propagates it, for at most
+   DOUBTS control periods in a row; any other memory is cleared. */
 static void lose(rbgym_memory *memory)
 {
 #ifdef DOUBTS
-    memory->begun = memory->begun != 0 && miss(memory) != 0 ? 1 : 0;
+    memory->started = memory->started != 0 && miss(memory) != 0 ? 1 : 0;
 #else
-    memory->begun = 0;
+    memory->started = 0;
 #endif
 }
 
-/* Commands within +-1, or zeros where a number is not finite; whether all are. */
+/* Commands within +-1, or zeros if any number is not finite; returns whether all are finite. */
 static int step(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     int i, seen = 1, good;
@@ -25,7 +25,7 @@ static int step(rbgym_memory *memory, const real observation[OBSERVATIONS], real
     for (i = 0; good != 0 && i < ACTIONS; i++) { good = isfinite(action[i]) ? 1 : 0; }
     for (i = 0; i < ACTIONS; i++) { action[i] = good != 0 ? clipped(action[i], (real)1) : (real)0; }
     if (seen != 0) {
-        memory->begun = good;
+        memory->started = good;
     } else {
         lose(memory);
     }
@@ -44,9 +44,9 @@ rbgym_status rbgym_act_at(rbgym_memory *memory, double time, const real observat
     rbgym_status status = RBGYM_STALE;
     int i;
     for (i = 0; i < ACTIONS; i++) { action[i] = (real)0; }
-    if (isfinite(time) && fabs(since) > PATIENCE) { /* whether the clock or the sample is wrong */
+    if (isfinite(time) && fabs(since) > PATIENCE) { /* the clock or the sample is wrong */
         status = RBGYM_JUMP;
-        memory->begun = 0;
+        memory->started = 0;
         memory->time = time;
     } else if (isfinite(time) && since > 0.5) {
         const double rounded = since + 0.5;
@@ -56,7 +56,7 @@ rbgym_status rbgym_act_at(rbgym_memory *memory, double time, const real observat
         memory->timed = 1;
         memory->time = time;
     } else {
-        /* stale: nothing is commanded, and what is missing is lost with the next sample */
+        /* stale: zeros; the next sample counts the missing control periods */
     }
     return status;
 }

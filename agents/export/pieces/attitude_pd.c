@@ -1,4 +1,4 @@
-/* The body turned towards the target, and held against its gyroscopic torque; see AttitudePD. */
+/* Turns the body towards the target, and compensates its gyroscopic torque; see AttitudePD. */
 static void torque(const sight *now, real u[3])
 {
     real v[3];

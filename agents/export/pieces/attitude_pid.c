@@ -1,10 +1,10 @@
-/* That of AttitudePD less an estimate J e of a torque that is not known; see AttitudePID. */
+/* The torque of AttitudePD minus an estimate J e of an unknown torque; see AttitudePID. */
 static void torque(const sight *now, real u[3])
 {
     rbgym_memory *memory = now->memory;
     real v[3], a[3], e[3] = {0, 0, 0}, coupling[3] = {0, 0, 0};
     int i;
-    for (i = 0; memory->begun != 0 && i < 3; i++) {
+    for (i = 0; memory->started != 0 && i < 3; i++) {
         e[i] = memory->unknown[i] + SUMMING * (now->omega[i] - memory->rate[i]
             - DT * (memory->acceleration[i] + memory->unknown[i]));
     }

@@ -4,7 +4,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     real B[3], change, factor = DRAG / DT / see_field(observation, B);
     int i;
     for (i = 0; i < 3; i++) {
-        change = (memory->begun != 0) ? B[i] - memory->field[i] : (real)0;
+        change = (memory->started != 0) ? B[i] - memory->field[i] : (real)0;
         memory->field[i] = B[i];
         action[i] = clipped(-factor * change / FULL[i], (real)1);
         if (BANG_BANG != 0) {

@@ -1,4 +1,4 @@
-/* The rate wanted [rad/s] with the angle y [rad] left about the unit axis e. */
+/* The desired rate [rad/s] at the remaining angle y [rad] about the unit axis e. */
 static real curve(real y, const real e[3])
 {
     real a = FMIN(BRAKING * acceleration(e), (real)1e9), c = FMAX(gyroscopic_load(e), (real)1e-12);
@@ -7,7 +7,7 @@ static real curve(real y, const real e[3])
     return FMIN(SQRT(square), FASTEST);
 }
 
-/* u = omega x J omega - s J (omega + f e) / h, f the rate wanted; see BangBang. */
+/* u = omega x J omega - s J (omega + f e) / h, f the desired rate; see BangBang. */
 static void torque(const sight *now, real u[3])
 {
     real then[4], v[3], e[3], coupling[3] = {0, 0, 0}, f;
@@ -18,5 +18,5 @@ static void torque(const sight *now, real u[3])
     f = curve((real)2 * ASIN(f), e);
     for (i = 0; i < 3; i++) { u[i] = -(dot(INERTIA[i], now->omega) + f * dot(INERTIA[i], e)) / H; }
     add_gyroscopic_torque(now->omega, coupling);
-    limit_beside(coupling, u);
+    limit_sum(coupling, u);
 }

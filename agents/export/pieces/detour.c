@@ -1,9 +1,9 @@
 #ifndef RBGYM_DOUBLE
-#error "on which side a cone is passed that lies right in the way, float does not tell: -DRBGYM_DOUBLE"
+#error "float is too coarse to choose the side of a cone straight in the way: use -DRBGYM_DOUBLE"
 #endif
 
-/* Where on the straight turn the boresight a comes too near to the middle of a cone, as a part of
-   the turn, 2 where it does not; and the attitude relative to where it is then to turn. */
+/* The fraction of the straight turn at which the boresight a comes too near to the middle of a
+   cone, 2 if it never does. turn: the attitude relative to the detour's next target. */
 static real past(const real q[4], const real middle[3], const real a[3], real half, real turn[4])
 {
     const real one[4] = {1, 0, 0, 0};
@@ -36,10 +36,10 @@ static real past(const real q[4], const real middle[3], const real a[3], real ha
     for (i = 0; i < 3; i++) { v[i] = COS(off) * towards[i] + side * SIN(off) * across[i]; }
     add_cross(v, a, bearing);
     ahead(one, bearing, FMAX(gamma, (real)0.3), turn);
-    return most > cosine ? at : (real)2; /* what only moves away from it is not held up */
+    return most > cosine ? at : (real)2; /* a boresight that only moves away needs no detour */
 }
 
-/* That of AttitudePD straight to the target, or past the first cone in the way; see Detour. */
+/* The torque of AttitudePD straight to the target, or past the first cone; see Detour. */
 static void torque(const sight *now, real u[3])
 {
     real v[3], turn[4], wanted[4], soonest = (real)2, at;

@@ -1,5 +1,5 @@
 #ifdef CELLS
-/* The inverse of a symmetric matrix, and its determinant. */
+/* Inverts a symmetric matrix; returns its determinant. */
 static real invert(real A[3][3], real inverse[3][3])
 {
     real determinant = (real)0;
@@ -18,7 +18,7 @@ static real invert(real A[3][3], real inverse[3][3])
 }
 #endif
 
-/* The unit vector to the Sun, body axes, and whether it is seen by three cells; see sun_direction. */
+/* The unit vector to the Sun, body axes; returns whether three cells see it. See sun_direction. */
 static int find_sun(const real *observation, real sun[3])
 {
     real size, independent = (real)1;

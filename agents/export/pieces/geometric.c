@@ -1,4 +1,4 @@
-/* That of AttitudePD with half the sine of the angle; see GeometricTracking. */
+/* The torque of AttitudePD with half the sine of the angle; see GeometricTracking. */
 static void torque(const sight *now, real u[3])
 {
     real v[3];

@@ -1,11 +1,11 @@
-/* That of AttitudePD, to that of q and -q which the memory names; see Hysteretic. */
+/* The torque of AttitudePD, to q or -q, whichever the memory selects; see Hysteretic. */
 static void torque(const sight *now, real u[3])
 {
     rbgym_memory *memory = now->memory;
     const real *q = now->q, *last = memory->last;
     real v[3], sign = (real)1, way = q[0] < (real)0 ? -(real)1 : (real)1;
     int i;
-    if (memory->begun != 0) {
+    if (memory->started != 0) {
         sign = q[0] * last[0] + dot(q + 1, last + 1) < (real)0 ? -(real)1 : (real)1;
         way = memory->way[0];
     }

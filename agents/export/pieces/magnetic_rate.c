@@ -1,4 +1,4 @@
-/* u = -k omega, of which coils have what is across the field; see MagneticRate. */
+/* u = -k omega, of which coils make the part across the field; see MagneticRate. */
 static void torque(const sight *now, real u[3])
 {
     int i;

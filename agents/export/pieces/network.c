@@ -1,4 +1,4 @@
-/* a * b + c with one rounding, as where the policy was trained; without, where that is slow. */
+/* a * b + c with one rounding, as in training; with two under RBGYM_NO_FMA, where fma is slow. */
 static real multiply_add(real a, real b, real c)
 {
 #ifdef RBGYM_NO_FMA
@@ -35,7 +35,7 @@ static real activated(real x)
     return x < (real)0 ? (real)2 * t / ((real)1 - t) : x;
 }
 
-/* q or -q, one attitude: that whose first component that is not zero is positive. */
+/* Makes the first component of q that is not zero positive; q and -q are one attitude. */
 static void make_canonical(real q[4])
 {
     real lead = (real)0;

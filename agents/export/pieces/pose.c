@@ -1,4 +1,4 @@
-/* Forces of PosePD, and the torque about the body axes, each as a part of its limit. */
+/* The forces of PosePD and the torques about the body axes, as fractions of their limits. */
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3], F[3], r, speed;

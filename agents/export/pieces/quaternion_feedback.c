@@ -6,7 +6,7 @@ static real slew(const real e[3])
     return FMIN(FMIN(r, SQRT((real)0.5 / FMAX(c, (real)1e-12))), FASTEST);
 }
 
-/* The error shortened to where the body coasts with that rate; see QuaternionFeedback. */
+/* Limits the error, so that the body coasts at that rate; see QuaternionFeedback. */
 static void torque(const sight *now, real u[3])
 {
     real v[3], e[3], coupling[3] = {0, 0, 0}, size, part;
@@ -17,5 +17,5 @@ static void torque(const sight *now, real u[3])
     for (i = 0; i < 3; i++) { v[i] *= part; }
     turning(v, now->omega, now->wanted, now->swing, u);
     if (GYROSCOPIC != 0) { add_gyroscopic_torque(now->omega, coupling); }
-    limit_beside(coupling, u);
+    limit_sum(coupling, u);
 }

@@ -1,4 +1,4 @@
-/* The force that brings the body to the size of the spin wanted; see SpinByScale. */
+/* The force that brings the body to the size of the desired spin; see SpinByScale. */
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real omega[3], u[3], spin, wanted, force, s = observation[WIDTH];

@@ -8,11 +8,11 @@
 #define TOLERANCE TOLERANCE_FLOAT
 #endif
 
-/* Observations that the policy met, and what `predict` answered. */
+/* Observations of an episode, and the answers of `predict`. */
 static const float SEEN[VECTORS][OBSERVATIONS] = @SEEN@;
 static const float ANSWERS[VECTORS][ACTIONS] = @ANSWERS@;
 
-/* With any argument it answers the observations on its input instead. */
+/* Compares the answers. With any argument it answers the observations on its input instead. */
 int main(int argc, char **argv)
 {
     real observation[OBSERVATIONS], action[ACTIONS];
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
         for (i = 0; i < ACTIONS; i++) {
             off = fabs((double)action[i] - (double)ANSWERS[n][i]);
             worst = fmax(worst, off);
-            wrong += !(off <= TOLERANCE); /* what is no number is wrong too */
+            wrong += !(off <= TOLERANCE); /* nan counts as wrong */
         }
     }
     printf("%d vectors, largest difference %.3g of a full command\n", VECTORS, worst);

@@ -1,5 +1,5 @@
-/* What a law is shown: the attitude, the rates of body and target [rad/s] and the acceleration of
-   the target [rad/s^2], body axes; and what it keeps. */
+/* The inputs of a law: the attitude, the rates of body and target [rad/s] and the acceleration of
+   the target [rad/s^2], body axes; and its memory. */
 typedef struct {
     const real *q;
     real omega[3], wanted[3], swing[3];

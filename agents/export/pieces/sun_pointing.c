@@ -1,5 +1,5 @@
-/* The body z axis turned to the Sun by the shortest way, about x where it looks away; in the dark the
-   rates are damped alone. See SunPointing. */
+/* Turns the body z axis to the Sun by the shortest way, about x if it points straight away; in the
+   dark it only damps the rates. See SunPointing. */
 static void torque(const sight *now, real u[3])
 {
     real sun[3], half;

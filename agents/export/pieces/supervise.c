@@ -5,7 +5,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     const real *target = observation + TARGET, *q = memory->attitude;
     int i, lit = acquire(memory, observation, omega, sun);
     int known = memory->known[0] > (real)0 ? 1 : 0;
-    int mode = (memory->begun != 0) ? (int)memory->mode[0] : 0;
+    int mode = (memory->started != 0) ? (int)memory->mode[0] : 0;
     speed = SQRT(dot(omega, omega));
     deviation = SQRT(memory->covariance[0] + memory->covariance[7] + memory->covariance[14]);
     if (mode == 0 && speed < CALM) { mode = 1; }
@@ -21,7 +21,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
         for (i = 0; i < 3; i++) { row[1 + i] = v[i]; }
     } else if (lit == 0 || sun[2] < -(real)1 + (real)1e-6) {
         for (i = 0; i < 4; i++) {
-            row[i] = i == lit ? (real)1 : (real)0; /* as it is, or half a turn */
+            row[i] = i == lit ? (real)1 : (real)0; /* no turn, or half a turn about x */
         }
     } else {
         row[0] = SQRT(FMAX(((real)1 + sun[2]) / (real)2, (real)0));

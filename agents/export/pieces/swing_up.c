@@ -1,4 +1,4 @@
-/* Energy is pumped up to that of rest upright, near which another law, `upright`, takes over; see
+/* Pumps the energy up to that of rest upright, near which another law, `upright`, takes over; see
    SwingUp. */
 static void torque(const sight *now, real u[3])
 {

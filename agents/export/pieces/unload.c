@@ -1,5 +1,5 @@
-/* Commands of coils for the torque -k A h, by which the wheels lose their momentum, and what comes of
-   it; see Unloading. */
+/* Commands of coils for the torque -k A h, which unloads the wheels; made: the torque that they
+   make. See Unloading. */
 static void unload(const real *observation, real commands[3], real made[3])
 {
     real u[3] = {0, 0, 0}, B[3], m[3];

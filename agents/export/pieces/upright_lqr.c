@@ -1,4 +1,4 @@
-/* u = -K (p, omega - s e), p the tilt and s the spin wanted; see UprightLQR and SpinLQR. */
+/* u = -K (p, omega - s e), p the tilt and s the desired spin; see UprightLQR and SpinLQR. */
 static void torque(const sight *now, real u[3])
 {
     real up[3], p[3] = {0, 0, 0}, w[3], along;

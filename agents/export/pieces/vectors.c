@@ -22,7 +22,7 @@ static real dot(const real a[3], const real b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Commands within +-1, shortened but not turned. */
+/* Scales commands to +-1, without turning them. */
 static void shorten(real commands[3])
 {
     real largest = (real)1;
@@ -36,7 +36,7 @@ static real clipped(real x, real bound)
     return x > bound ? bound : (x < -bound ? -bound : x);
 }
 
-/* A torque [N m] within the limits, shortened but not turned. */
+/* Scales a torque [N m] to the limits, without turning it. */
 static void limit(real u[3])
 {
     int i;
@@ -45,7 +45,7 @@ static void limit(real u[3])
     for (i = 0; i < 3; i++) { u[i] *= LIMITS[i]; }
 }
 
-/* omega x J omega [N m], which the body needs to turn steadily. */
+/* Adds omega x J omega [N m], which the body needs to turn steadily. */
 static void add_gyroscopic_torque(const real omega[3], real u[3])
 {
     real h[3];
@@ -54,14 +54,14 @@ static void add_gyroscopic_torque(const real omega[3], real u[3])
     add_cross(omega, h, u);
 }
 
-/* The vector part of that of q and -q whose scalar part is not negative. */
+/* The vector part of q or -q, whichever has a scalar part >= 0. */
 static void nearer(const real q[4], real v[3])
 {
     int i;
     for (i = 0; i < 3; i++) { v[i] = q[0] < (real)0 ? -q[1 + i] : q[1 + i]; }
 }
 
-/* The length of v, and the unit vector along it. */
+/* The length of v, and the unit vector e along it. */
 static real direction(const real v[3], real e[3])
 {
     real size = SQRT(dot(v, v));
@@ -81,7 +81,7 @@ static void turning(const real v[3], const real omega[3], const real wanted[3], 
     for (i = 0; i < 3; i++) { u[i] = dot(INERTIA[i], turn); }
 }
 
-/* The part of what the actuator can give that the torque u takes. */
+/* The torque u as a fraction of the actuator's largest in that direction. */
 static real load(const real u[3])
 {
     real most = (real)0;
@@ -99,7 +99,7 @@ static real acceleration(const real e[3])
     return (real)1 / FMAX(load(u), (real)1e-9);
 }
 
-/* The part of the limits that the gyroscopic torque of 1 rad/s about the unit axis e takes. */
+/* The gyroscopic torque of 1 rad/s about the unit axis e, as a fraction of the limits. */
 static real gyroscopic_load(const real e[3])
 {
     real u[3] = {0, 0, 0};
@@ -107,9 +107,9 @@ static real gyroscopic_load(const real e[3])
     return load(u);
 }
 
-/* u = whole + s u with the largest s in [0, 1] that is within the limits, of which whole has half
-   at most. */
-static void limit_beside(real whole[3], real u[3])
+/* u = whole + s u with the largest s in [0, 1] within the limits; whole is first scaled to at most
+   half of them. */
+static void limit_sum(real whole[3], real u[3])
 {
     real taken = FMAX((real)2 * load(whole), (real)1), s = (real)1, p, g;
     int i;
@@ -122,7 +122,7 @@ static void limit_beside(real whole[3], real u[3])
     for (i = 0; i < 3; i++) { u[i] = whole[i] + s * u[i]; }
 }
 
-/* |B|^2 [T^2] of the field B that is observed. */
+/* The observed field B [T]; returns |B|^2 [T^2]. */
 static real see_field(const real *observation, real B[3])
 {
     int i;
@@ -130,7 +130,7 @@ static real see_field(const real *observation, real B[3])
     return FMAX(dot(B, B), (real)1e-18);
 }
 
-/* Commands of coils for the torque u: m = B x u / |B|^2, shortened but not turned. */
+/* Commands of coils for the torque u: m = B x u / |B|^2, scaled to +-1 without turning them. */
 static void magnetise(real square, const real B[3], const real u[3], real commands[3])
 {
     real m[3] = {0, 0, 0};
@@ -160,7 +160,7 @@ static void ahead(const real q[4], const real omega[3], real seconds, real then[
     then[3] = q[0] * z + q[1] * y - q[2] * x + q[3] * w;
 }
 
-/* v of length sin a, made as long as the angle a. */
+/* Scales v from the length sin a to the angle a. */
 static void as_angle(real v[3], real cosine)
 {
     real sine = SQRT(dot(v, v)), factor = sine > (real)1e-9 ? ATAN2(sine, cosine) / sine : (real)1;

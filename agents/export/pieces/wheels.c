@@ -1,10 +1,10 @@
-/* c = A^+ (u + omega x A h) + N t, u less what coils make of it and less what speeds the body up as
-   omega x A h nears the limits, t the nearest to k N^T h that keeps each c within its limit, and the
-   friction of the bearings; see Allocated. */
+/* c = A^+ (u + omega x A h) + N t, minus the friction of the bearings. u: without the torque of the
+   coils, and without its part that speeds the body up when omega x A h nears the limits; t: the
+   nearest to k N^T h that keeps each c within its limit. See Allocated. */
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3], made[3] = {0, 0, 0}, coupling[3] = {0, 0, 0}, body[3] = {0, 0, 0}, h[WHEELS];
-    real rubbing[WHEELS]; /* torque of the bearings on the body */
+    real bearing_torque[WHEELS]; /* torque of the bearings on the body */
     real speed, power, square, taken, t = (real)0, most, low = -INFINITY, high = INFINITY;
     const sight now = look(memory, observation);
     const real *omega = now.omega;
@@ -17,7 +17,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
         h[k] = observation[FIRST + k] * MOMENTUM;
         for (i = 0; i < 3; i++) { body[i] += AXES[k][i] * h[k]; }
         speed = h[k] / WHEEL_INERTIA - dot(AXES[k], omega);
-        rubbing[k] = (COULOMB + VISCOUS * FABS(speed)) * speed / (FABS(speed) + (real)1);
+        bearing_torque[k] = (COULOMB + VISCOUS * FABS(speed)) * speed / (FABS(speed) + (real)1);
     }
     add_cross(omega, body, coupling);
     taken = FMAX(FMIN((real)2 * load(coupling) - (real)1, (real)1), (real)0);
@@ -27,7 +27,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
         if (square > (real)0) { u[i] -= taken * power / square * omega[i]; }
         u[i] += coupling[i] - made[i];
 #if OUT >= 0
-        u[i] -= rubbing[OUT] * AXES[OUT][i];
+        u[i] -= bearing_torque[OUT] * AXES[OUT][i];
 #endif
     }
     for (k = 0; k < WHEELS; k++) {
@@ -45,8 +45,8 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     t = FMAX(FMIN(t, FMAX(low, high)), low);
     for (k = 0; k < WHEELS; k++) {
         action[k] = (action[k] + t * NULL_SPACE[k]) / most;
-        if (k != OUT) { /* the wheel that does not answer */
-            action[k] -= rubbing[k] / MOTOR;
+        if (k != OUT) { /* OUT: the wheel that has failed */
+            action[k] -= bearing_torque[k] / MOTOR;
         }
         action[k] = clipped(action[k], (real)1);
     }

@@ -1,5 +1,5 @@
-"""A native vector environment as a Stable-Baselines3 `VecEnv`: SB3 resets a finished lane within
-the step that ends it, as Gymnasium's SAME_STEP mode does. n: lanes."""
+"""A native vector environment as a Stable-Baselines3 `VecEnv`. SB3 resets a finished lane within
+the step that ends it, as Gymnasium's SAME_STEP mode does. n: number of lanes."""
 
 import inspect
 import warnings
@@ -22,14 +22,14 @@ _CHANGE_NOTHING = _OF_LANES | {"compute_reward"}
 
 
 class VectorEnvAdapter(VecEnv):
-    """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
+    """Presents to SB3 a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's the costs of
-    constraints. `reset_infos` holds what the last full `reset` returned, emptied for a lane that is
-    reset on the way. vector_env: an attribute or a method is that of all lanes, but for `state` and
-    `invariants`. trains: whether `seed` gives the lanes those of a training, see `training_seeds`.
-    Raises ValueError if `vector_env` is none, or resets at another time.
+    `TimeLimit.truncated` (truncated and not terminated); any other lane's holds the costs of
+    constraints. `reset_infos` holds the infos of the last full `reset`, emptied for a lane that has
+    been reset since. vector_env: all lanes share its attributes and methods' results, except for
+    `state` and `invariants`. trains: `seed` gives the lanes `training_seeds`. Raises ValueError if
+    `vector_env` is not a vector env, or has another autoreset mode.
     """
 
     def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
@@ -79,9 +79,9 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        told = {name: infos[name].tolist() for name in infos if name.startswith("cost")}
+        costs = {name: infos[name].tolist() for name in infos if name.startswith("cost")}
         lane_infos: list[dict[str, Any]] = [
-            {name: column[lane] for name, column in told.items()} for lane in range(self.num_envs)
+            {name: column[lane] for name, column in costs.items()} for lane in range(self.num_envs)
         ]
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
@@ -116,7 +116,8 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method once, for all lanes; for some (else ValueError) if it changes nothing."""
+        """Call a method once for all lanes. Raises ValueError for some lanes only, unless the
+        method changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
             raise ValueError(f"indices={indices!r}: {method_name!r} is called for all lanes only")
         method = getattr(self._owner(method_name), method_name)
@@ -126,11 +127,11 @@ class VectorEnvAdapter(VecEnv):
         return [False] * self._count(indices)
 
     def _owner(self, name: str) -> Any:
-        """What has the attribute: a vector wrapper hides those of the env within."""
+        """The wrapper or env that has the attribute: a vector wrapper hides the inner env's."""
         return self.vector_env if hasattr(self.vector_env, name) else self.vector_env.unwrapped
 
     def _of_each(self, name: str, value: Any, indices: VecEnvIndices) -> list[Any]:
-        """What each of these lanes has of an attribute or a result."""
+        """Split an attribute or a result into the values of these lanes."""
         if name in _OF_LANES and isinstance(value, Mapping):
             return [_row(value, lane) for lane in self._get_indices(indices)]
         return [value] * self._count(indices)
@@ -147,9 +148,9 @@ def make_sb3_env(
     render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
-    """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
-    env_id: of an env that has a native vector env, also "module:Env-v0". seed: of all lanes; None
-    for fresh entropy. render_mode, kwargs: arguments of the env."""
+    """Make n lanes of a registered env for SB3: `make_vec`, adapter and VecMonitor. env_id: of an
+    env with a native vector env, also "module:Env-v0". seed: of all lanes; None for fresh entropy.
+    render_mode, kwargs: arguments of the env."""
     if seed is not None:
         seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)
@@ -177,7 +178,7 @@ def _row(obs: Any, lane: int) -> Any:
 
 
 def _info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
-    """One lane's part of a vector info, whose entry `_name` (n,) tells which lanes have `name`."""
+    """One lane's part of a vector info, whose entry `_name` (n,) marks the lanes with `name`."""
     found = {}
     for name in infos:
         if name.startswith("_") or (f"_{name}" in infos and not infos[f"_{name}"][lane]):

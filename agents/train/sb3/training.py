@@ -1,4 +1,4 @@
-"""Training with Stable-Baselines3 that survives being interrupted."""
+"""Training with Stable-Baselines3 that can be interrupted and resumed."""
 
 import io
 import pickle
@@ -33,7 +33,7 @@ from rbgym.arguments import count
 from rbgym.envs.arguments import named
 
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-# What SB3 leaves out of a model, where it has them.
+# Attributes of a model, where it has them, that SB3 does not save.
 _LEFT_OUT = ("_last_lstm_states", "replay_buffer")
 
 
@@ -46,13 +46,13 @@ def learn(
     threads: int = 1,
     callbacks: Sequence[BaseCallback] = (),
 ) -> Training:
-    """Train with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`; after an
-    interruption, at whatever moment, on the path that the uninterrupted run would have taken.
+    """Train with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`. A run that
+    was interrupted at any moment resumes on the path of the uninterrupted run.
 
-    timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the preset's.
+    timesteps: env steps summed over the lanes, rounded up to whole rollouts; None for the preset's.
     checkpoint_every: env steps between checkpoints. evaluate_every: env steps between two runs on
-    the validation set; None for a twentieth of the training, 0 for none. threads: of torch; the
-    weights depend on it in the last bits. callbacks: of Stable-Baselines3.
+    the validation set; None for a twentieth of the training, 0 for no runs. threads: of torch; the
+    last bits of the weights depend on it. callbacks: of Stable-Baselines3.
     """
     if job.init_from:
         raise ValueError(f"init_from plays no part with {job.algo}, got {job.init_from!r}")
@@ -73,7 +73,7 @@ def learn(
     try:
         torch.set_num_threads(threads)
         model = new_model(job.algo, chosen, env, job.seed)
-        network_of_model(model)  # refuses, before the work, what could not be written
+        network_of_model(model)  # refuses a model that could not be written, before the work
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
@@ -88,8 +88,8 @@ def learn(
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
-                beside = BetweenRollouts(job, folder, config, every, show)
-                model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
+                ours = BetweenRollouts(job, folder, config, every, show)
+                model.learn(steps - start, [*callbacks, ours], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
@@ -102,7 +102,7 @@ def learn(
 
 
 def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
-    """What a training came to so far: results, network, spaces of observations and actions."""
+    """The results, the network, and the spaces of observations and actions of a training so far."""
     adapter = model.get_env().unwrapped
     network = network_of_model(model, model.get_vec_normalize_env())
     network = replace(network, quaternions=quaternions_of(adapter.vector_env))
@@ -134,7 +134,7 @@ def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> Ba
 
 
 def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
-    """The env behind a VecNormalize, if `normalize` asks for one."""
+    """Wrap the env in a VecNormalize, if `normalize` asks for one."""
     wanted = hyperparameters.get("normalize")
     if not wanted:
         return env
@@ -151,8 +151,8 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 
 class BetweenRollouts(BaseCallback):
-    """Shows how far a training is, and every so many env steps saves a checkpoint and judges the
-    policy, 0 for never. Draws no random number. SB3's own bar took half of the time."""
+    """Shows progress, saves checkpoints and judges the policy. every: env steps between checkpoints
+    and between judgements, 0 for never. Draws no random numbers. SB3's own bar halves the speed."""
 
     def __init__(
         self, job: run.Job, folder: RunFolder, config: Any, every: tuple[int, int], show: Counter
@@ -162,9 +162,9 @@ class BetweenRollouts(BaseCallback):
         self.checkpoint_every, self.judge_every = every
 
     def _on_training_start(self) -> None:
-        self.told = told_of(self.model)
+        self.record = record_of(self.model)
         self.saved = self.num_timesteps
-        self.started = time.perf_counter() - self.told["wall_time"]
+        self.started = time.perf_counter() - self.record["wall_time"]
 
     def _on_rollout_start(self) -> None:
         self._judge_after(self.judge_every)
@@ -183,54 +183,54 @@ class BetweenRollouts(BaseCallback):
         self._save()
 
     def _save(self) -> None:
-        self.told["wall_time"] = time.perf_counter() - self.started
+        self.record["wall_time"] = time.perf_counter() - self.started
         save_checkpoint(self.folder.checkpoint, self.model)
         self.saved = self.num_timesteps
 
     def _judge_after(self, steps: int) -> None:
-        """Judge, if so many steps have passed since it was done last."""
-        start, before = time.perf_counter(), self.told["judgements"]
+        """Judge the policy, if so many steps have passed since the last judgement."""
+        start, before = time.perf_counter(), self.record["judgements"]
         last = before[-1]["timesteps"] if before else 0
         if not self.judge_every or self.num_timesteps < last + steps:
             return
-        seconds = round(start - self.started - self.told["judging_time"], 3)
+        seconds = round(start - self.started - self.record["judging_time"], 3)
         policy = TrainedPolicy.of(self.model)
-        before.append(run.judged(policy, self.config, self.num_timesteps, seconds))
-        self.told["judging_time"] += time.perf_counter() - start
+        before.append(run.judgement(policy, self.config, self.num_timesteps, seconds))
+        self.record["judging_time"] += time.perf_counter() - start
         steps = self.config["timesteps"]
-        self.job.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
+        self.job.report(f"step {self.num_timesteps:,} of {steps:,}: {run.summary(before[-1])}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
         run.put_policy(self.folder, self.config, *policy_of(self.model))
 
 
-def told_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """What a model, and so its checkpoints, keeps: seconds, also of judging, and judgements."""
-    nothing: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
-    return vars(model).setdefault("told", nothing)
+def record_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """The seconds, in total and of judging, and the judgements; `told` in a model's checkpoints."""
+    empty: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
+    return vars(model).setdefault("told", empty)
 
 
 def results_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """What results.json tells of a training; its wall time is without the judging."""
-    told = told_of(model)
+    """A training's figures for results.json; the wall time excludes judging."""
+    record = record_of(model)
     return {
         "timesteps": model.num_timesteps,
-        **told,
-        "wall_time": told["wall_time"] - told["judging_time"],
+        **record,
+        "wall_time": record["wall_time"] - record["judging_time"],
         "last_mean_return": last_mean_return(model),
     }
 
 
 def last_mean_return(model: Any) -> float | None:
-    """Mean return of the last episodes; None before the first ends."""
+    """Mean return of the latest episodes; None before the first ends."""
     episodes = model.ep_info_buffer
     return float(sum(e["r"] for e in episodes) / len(episodes)) if episodes else None
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
-    """Write all that a training depends on between two rollouts, whole or not at all: a zip of the
-    model as SB3 saves it, and of a pickle of episodes, statistics of the normaliser, generators,
-    memory and replay buffer. It holds pickles: load your own only."""
+    """Write the state of a training between two rollouts; an interruption leaves the old file. It
+    is a zip of the model as SB3 saves it and of a pickle of episodes, statistics of the normaliser,
+    generators, memory and replay buffer. Loading a pickle runs code: load only your own."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())
@@ -253,12 +253,12 @@ def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
 
 
 def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
-    """The model as it was saved, on `env`, put back to then; ValueError for no checkpoint."""
+    """Load a model onto `env`, and restore env and generators; ValueError for any other file."""
     try:
         with zipfile.ZipFile(path) as archive:
             saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
-    except Exception as error:  # whatever a damaged pickle, or one of another version, raises
-        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from error
+    except Exception as error:  # a damaged pickle, or one of another version, raises any type
+        raise ValueError(f"{str(path)!r} is not a checkpoint: {error}") from error
     normalizer, monitor, adapter = _layers(env)
     adapter.vector_env.close()
     adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
@@ -269,7 +269,7 @@ def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseA
     vars(model).update(state["model"])
     if isinstance(buffer := vars(model).get("replay_buffer"), HerReplayBuffer):
         buffer.set_env(env)
-    # Last: whatever was built above may have drawn from them.
+    # Last, as building the parts above may draw from them.
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])  # noqa: NPY002
     torch.set_rng_state(state["torch"])

@@ -139,7 +139,7 @@ def test_an_error_in_the_midst_of_the_page_is_shown_and_the_page_goes_on(page, m
         patched.setattr(page, "_advance", broken)
         until(lambda: "of this test" in page._legend.content)
         time.sleep(0.6)
-    assert len([line for line in caplog.records if "goes on after" in line.message]) == 1
+    assert len([line for line in caplog.records if "continues after" in line.message]) == 1
     assert_serves(page)
 
 
