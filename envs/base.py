@@ -99,8 +99,7 @@ class _Described:
         super().__setattr__(name, value)
 
     def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
-        """As Gymnasium's; AttributeError for an argument of `gym.make`, which a wrapper would
-        otherwise store without effect."""
+        """As Gymnasium's; AttributeError for an argument of `gym.make`, which has no effect now."""
         if name in ARGUMENTS:
             setattr(self, name, value)
         return super().set_wrapper_attr(name, value, **how)  # type: ignore[misc]
@@ -170,17 +169,15 @@ class _Described:
         return self.task.split(rows) if self.task.split else rows
 
     def invariants(self) -> dict[str, Any]:
-        """The present energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world] and
-        quaternion_norm (n,)."""
+        """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now."""
         found = self._episodes.batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The whole state for `set_state`, from which the next steps follow to the last bit, but
-        without the memory of callable hooks. rows: (r,), for a vector env (n, r), float64, in the
-        layout of envs with the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded
-        before a reset."""
+        """The state for `set_state`, from which the next steps follow to the last bit, without the
+        memory of callable hooks. rows: (r,), for a vector env (n, r), float64, laid out as in envs
+        of the same arguments. generator: (6,) uint64, `np_random`. ResetNeeded before a reset."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
@@ -285,8 +282,7 @@ class _Described:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the present episodes, in a vector env with a first axis of lanes: inertia
-        (3, 3) [kg m^2, body], and the others that `reset` takes. Copies. ResetNeeded before a
-        reset."""
+        (3, 3) [kg m^2, body] and others that `reset` takes. Copies. ResetNeeded before a reset."""
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before reading parameters")
         found = parameters.read(self._episodes)
@@ -501,9 +497,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def state(self) -> dict[str, Array]:
-        """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3) [kg
-        m^2/s, world], time (n,) [s]; and the actuator's state, under the names in
-        options["state"]."""
+        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,), units as
+        in a single env; and the actuator's state, under the names in options["state"]."""
         return {k: v for k, v in self._episodes.state().items() if k != "energy"}
 
 

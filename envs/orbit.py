@@ -268,8 +268,8 @@ class Circle(Record):
         return cos, sin, 1.0
 
     def quickness(self, nearness):
-        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: distance of
-        the perigee / distance."""
+        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: from
+        `polar`."""
         return 1.0, 1.0
 
     def climb(self, place, cos, sin):
@@ -558,8 +558,7 @@ def wrapped(turns):
 
 
 def places_of(potential: Potential) -> Mapping[str, Key]:
-    """Names and rows, counted from the potential's first, of the place on an orbit; empty without
-    an orbit."""
+    """Names and rows, from the potential's first, of the place on an orbit; empty without one."""
     names = ("orbit_phase", "earth_phase", "season", "node", "perigee")
     places = potential.places if isinstance(potential, OnOrbit) else ()
     starts = zip(names, places)  # noqa: B905

@@ -144,8 +144,7 @@ def identify(
 
 
 def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any, ...]:
-    """The guess after `rounds` rounds, or once a round gains less than `enough`; its errors and
-    their derivatives; the last gain."""
+    """The guess after `rounds` or once one gains less than `enough`; its `_errors`; last gain."""
     (r, H), damping, gain = _errors(data, guess), 1e-3, np.inf
     for _ in range(rounds):
         information, size = _information(H, _noise(data, r))
@@ -199,8 +198,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
 
 
 def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
-    """Finite numbers of one of these shapes, if any are given; ValueError names the first bad
-    row."""
+    """Finite numbers of one of these shapes, if any; ValueError names the first bad row."""
     allowed = "be finite real numbers" + " or".join(f" of shape {shape}" for shape in shapes)
     try:
         array = np.atleast_1d(real(name, given))

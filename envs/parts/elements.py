@@ -79,8 +79,7 @@ class TwoLines(NamedTuple):
 
 
 def _check(name: str, line: Any, first: str) -> None:
-    """ValueError unless the line has 69 columns, begins with its number and ends with its
-    checksum."""
+    """ValueError unless a line of 69 columns begins with its number, ends with its checksum."""
     if not isinstance(line, str) or not line.isascii() or len(line) != 69:
         raise ValueError(f"{name} must be a string of 69 ASCII characters, got {line!r}")
     if not line.startswith(f"{first} "):

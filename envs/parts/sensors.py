@@ -79,8 +79,7 @@ class Prompt(Record):
 
 
 class Late(Record):
-    """A star tracker with a latency of `periods` control periods; one measurement is under way at
-    a time."""
+    """A star tracker with a latency of `periods` control periods, one measurement at a time."""
 
     periods: float
     coming_rows = constant(5)  # the attitude under way, and the step of its arrival
@@ -104,8 +103,7 @@ class Shaded(Record):
 
 
 class Open(Record):
-    """A star tracker that the Sun blinds within an angle with this cosine, unless the Earth hides
-    the Sun."""
+    """A star tracker that the Sun, if the Earth does not hide it, blinds within this angle."""
 
     cosine: float
 
@@ -117,8 +115,7 @@ class Open(Record):
 
 
 class Limb(Record):
-    """A star tracker that the Earth blinds, within an angle with this cosine and sine from the
-    limb."""
+    """A star tracker that the Earth's limb blinds within an angle of this cosine and sine."""
 
     cosine: float
     sine: float
@@ -133,8 +130,7 @@ class Limb(Record):
 
 @inlined
 def _error(key, step, use, noise, bias):
-    """An error (3,) of a measurement; noise, bias: standard deviations, drawn in each step and once
-    an episode."""
+    """An error (3,); noise, bias: standard deviations, drawn in each step and once an episode."""
     drawn = scale(noise, normals(key, step, use))
     return add(drawn, scale(bias, normals(key, _NO_STEP, use)))
 
@@ -147,8 +143,7 @@ class Unmeasured(Record):
 
 
 class Magnetometer(Record):
-    """A magnetometer. Standard deviations about each axis [T]: noise, drawn for each measurement;
-    bias, drawn once an episode."""
+    """Standard deviations about each axis [T]: noise, of a measurement; bias, of an episode."""
 
     noise: float
     bias: float
@@ -221,8 +216,7 @@ class Whole(Record):
 
 
 class Counts(Record):
-    """Gyros that show whole multiples of `lsb` [rad/s] and carry the remainder to the next
-    reading."""
+    """Gyros that show whole multiples of `lsb` [rad/s] and add the remainder to the next ones."""
 
     lsb: float
     residue_rows = constant(3)
@@ -534,8 +528,7 @@ class Instruments(Sensor):
         return found._replace(tracker=Tracker(found.rows_needed(None) - 1)) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
-        """The same sensor on an orbit; coils: whether the actuator has coils, which show the
-        field."""
+        """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
         largest, found = 2.0 * orbit.field, self
         if self.ephemeris.width():
             found = found._replace(ephemeris=Ephemeris(largest))

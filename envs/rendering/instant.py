@@ -55,8 +55,7 @@ class Trail:
             self.rates = np.concatenate([self.rates[1 - _LONGEST :], rate[None]])
 
     def turned(self, speeds: Array) -> Array:
-        """Angles of the wheels [rad], after turning at these speeds [rad/s] since the last
-        instant."""
+        """Angles of the wheels [rad]; they turn at these speeds [rad/s] since the last instant."""
         self.turns, self._elapsed = self.turns + speeds * self._elapsed, 0.0
         return self.turns
 
@@ -156,8 +155,7 @@ class Instant:
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:
-        """A cone of half `angle` [rad] about a world direction (3,), and the body axis to keep
-        outside it."""
+        """A cone of half `angle` [rad] about a world direction (3,), and the excluded body axis."""
         start, reach = self.body.position, 1.3 * self.reach
         rim = start + reach * circle(angle, np.asarray(direction))
         spokes = [np.array([start, rim[k]]) for k in (0, 18, 36, 54)]
@@ -169,8 +167,7 @@ class Instant:
         ]
 
     def polhode(self) -> Iterator[Curve]:
-        """The path of the angular velocity in body axes, scaled so that the largest reaches the end
-        of its arrow."""
+        """The path of the angular velocity in body axes; the largest is as long as its arrow."""
         rates = self.trail.rates
         if len(rates) > 1:
             most = float(np.linalg.norm(rates, axis=1).max()) or 1.0

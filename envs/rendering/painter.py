@@ -35,8 +35,7 @@ def load_pygame() -> Any:
 
 
 class Canvas:
-    """A surface of (width, height) [pixels] for one picture, without a display; lengths are in
-    pixels of the picture."""
+    """A surface for one picture, (width, height) [pixels], without a display; lengths in pixels."""
 
     def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
         self.pygame = load_pygame()
@@ -82,8 +81,7 @@ class Canvas:
     def word(
         self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
     ) -> None:
-        """Write text with its upper left corner at `place`, upper right for align = 1, upper middle
-        for 1/2."""
+        """Write text; `place`: its upper left corner, for align 1 its right one, 1/2 its middle."""
         picture = self._word(text, height, color)
         left = _FINE * place[0] - align * picture.get_width()
         self._fine.blit(picture, (round(left), round(_FINE * place[1])))

@@ -48,8 +48,7 @@ class BodyPart:
         return np.asarray(self.position + self.scale * turned)
 
     def exit_of(self, direction: Array) -> tuple[Array, Array]:
-        """The point where a ray (3,) from the origin of a convex solid leaves it, and the normal
-        there."""
+        """Where a ray (3,) from the origin of a convex solid leaves it, and the normal there."""
         distance, normal = self.mesh.exit_of(self.rotation.T @ direction)
         return self.position + self.scale * distance * direction, self.rotation @ normal
 

@@ -140,8 +140,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
 
 
 def box(size: ArrayLike) -> Mesh:
-    """A box of size (3,) [m] with the sides of a satellite: solar cells across x and y, foil on
-    +z."""
+    """A box, size (3,) [m], with sides of a satellite: solar cells across x and y, foil on +z."""
     edges = np.maximum(np.asarray(size, dtype=np.float64), _THIN * np.max(np.asarray(size)))
     patches = []
     for normal in range(3):
@@ -227,8 +226,7 @@ def of_polygons(patches: Sequence[tuple[Array, Color]]) -> Mesh:
 
 
 def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
-    """The surface that a line through points (radius, z), bottom to top, sweeps about z, with
-    closed ends."""
+    """The closed surface that a line through points (radius, z), bottom to top, sweeps about z."""
     angle = np.linspace(0.0, 2 * np.pi, sides + 1)
     turn = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]

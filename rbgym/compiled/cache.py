@@ -85,8 +85,7 @@ def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
 
 
 class Sources:
-    """The sources of all compiled functions, as this process read them; digest: "" if there are
-    no files."""
+    """The sources of all compiled functions, as this process read them; digest: "" without any."""
 
     def __init__(self, package: Path = _PACKAGE) -> None:
         modules, digest = compiled_modules(package), hashlib.sha256()
@@ -285,8 +284,7 @@ def _load_after_compiling(dispatcher: Any) -> None:
 
 @contextlib.contextmanager
 def announce_if_slow() -> Iterator[None]:
-    """Print, once in a process and only at a terminal, that code compiles if it takes longer than
-    `PATIENCE`."""
+    """Print, once and only at a terminal, that code compiles if that takes over `PATIENCE`."""
     if _announced or sys.stderr is None or not sys.stderr.isatty():
         yield
         return

@@ -398,8 +398,7 @@ as_duals, as_steady_duals = _view(False), _view(True)
 
 
 def unchanged(function):
-    """Inline a function that reads a number which no step changes: the value only of steady
-    duals."""
+    """Inline a function that reads a number which no step changes; of steady duals the value."""
     alone = lambda buffer, k: value(buffer[k])  # noqa: E731
     steady = lambda buffer: isinstance(buffer, Duals) and buffer.steady  # noqa: E731
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)

@@ -68,9 +68,8 @@ def outlined(function: Callable[..., Any]) -> Any:
 
 
 def chosen_by_class(options: Any) -> Callable[..., Any]:
-    """Decorate a function that selects another one by the class of the first argument, while
-    compiling; functions not selected are not compiled. options: INLINED in a loop over lanes, else
-    OUTLINED."""
+    """Decorate a function that selects another by the class of the first argument while compiling;
+    no others are compiled. options: INLINED in a loop over lanes, else OUTLINED."""
 
     def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
         def chosen(*args: Any) -> Any:

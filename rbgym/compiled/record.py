@@ -100,8 +100,7 @@ def required(method: F) -> F:
 
 
 def constant(value: Any, doc: str | None = None) -> Any:
-    """A method that returns `value`, which compiled code treats as a constant; doc: its
-    docstring."""
+    """A method that returns `value`, a constant in compiled code; doc: its docstring."""
 
     def method(self: Any) -> Any:
         return value
@@ -111,8 +110,7 @@ def constant(value: Any, doc: str | None = None) -> Any:
 
 
 def known(method: F) -> F:
-    """Mark a method whose result depends only on the classes of its arguments; it is computed once
-    for each record."""
+    """Mark a method whose result depends only on its arguments' classes; it runs once a record."""
 
     @functools.wraps(method)
     def once(*args: Any) -> Any:

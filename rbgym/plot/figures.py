@@ -168,8 +168,7 @@ def view(body: RigidBody) -> Array:
 
 def energy_curves(moments: Array, level: float) -> Iterator[Array]:
     """The closed curves (n, 3) of unit vectors u on which sum u_i^2/J_i is `level` [1/(kg m^2)]:
-    around an axis, two circles at the separatrix, none if all directions have the level or none
-    does."""
+    around an axis, two circles at the separatrix, none if all directions or none have it."""
     low, middle, high = np.argsort(moments, kind="stable")
     inverse = 1.0 / moments
     pole, other = (low, high) if level >= inverse[middle] else (high, low)

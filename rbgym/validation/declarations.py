@@ -140,8 +140,7 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
 
 
 def order(record: Integrator, case: Case) -> list[Claim]:
-    """Claims on the slopes of both errors, and on those of the free motion if its order is
-    higher."""
+    """Claims on the slopes of both errors; also of the free motion if its order is higher."""
     is_near = record.by_kicks and record.order == 6
     measured = case._replace(horizon=FARTHER * case.horizon) if is_near else case
     claims = _orders(record, case, "order", record.order, convergence(record, measured))

@@ -32,8 +32,7 @@ class External(NamedTuple):
     rates: Array | None = None
 
     def division(self, dt: float) -> tuple[float, int, int]:
-        """The step nearest to dt [s] that divides the horizon; the number of steps to the end, and
-        between two instants."""
+        """A step near dt [s] that divides the horizon; steps to its end; and per instant."""
         instants = 1 if self.attitudes is None else len(self.attitudes)
         every = max(1, round(self.case.horizon / instants / dt))
         return self.case.horizon / (instants * every), instants * every, every

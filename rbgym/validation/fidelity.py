@@ -64,8 +64,7 @@ class Motion:
 
 
 def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:
-    """The motion of a free body; inertia (3, 3) [kg m^2, body axes]. |q| does not affect energy and
-    momentum."""
+    """The motion of a free body; inertia (3, 3) [kg m^2, body axes]; |q| has no effect."""
     with np.errstate(all="ignore"):
         momentum = angular_velocity @ inertia
         energy = 0.5 * np.sum(angular_velocity * momentum, axis=-1)
@@ -74,8 +73,7 @@ def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> M
 
 
 def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
-    """The larger of rotation angle [rad] and relative rate between two states; infinity if one is
-    not finite."""
+    """The larger of rotation angle [rad] and relative rate between states; or infinity."""
     with np.errstate(all="ignore"):
         turn = angle_between(q, q_other).max()
         scale = np.linalg.norm(w, axis=-1).max()
@@ -278,8 +276,7 @@ def equivariance(subject: Subject, steps: int = STEPS) -> float:
 
 
 def time_reversal(subject: Subject, steps: int = STEPS) -> float:
-    """Distance from the start, as `difference`, at the end of a motion that is reversed after
-    `steps` steps and goes back."""
+    """`difference` between start and end of a motion that is reversed after `steps` steps."""
     quaternion, rates = subject.start()
     return max(difference(quaternion, rates, *end) for end in subject.there_and_back(steps))
 

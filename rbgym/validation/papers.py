@@ -1,5 +1,4 @@
-"""Measures the claims of papers. One that does not reproduce contradicts no declaration of the
-catalogue."""
+"""Measures the claims of papers. One that fails contradicts no declaration of the catalogue."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -130,8 +129,6 @@ PAPER_CLAIMS: list[Paper] = []
 
 
 def claimed(name: str, source: str) -> Callable[[Measure], Measure]:
-    """Add the decorated function to PAPER_CLAIMS."""
-
     def add(measure: Measure) -> Measure:
         PAPER_CLAIMS.append(Paper(name, source, measure))
         return measure
