@@ -94,7 +94,7 @@ def table() -> str:
 
 
 def current() -> str:
-    """The page with the table between the markers made anew."""
+    """The page with the table between the markers replaced."""
     before, rest = PAGE.read_text("utf-8").split(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
 
@@ -165,8 +165,8 @@ def largest_angle(record: Integrator, case: Case) -> float:
 def measure(names: list[str]) -> None:
     """Measure these integrators; all take some minutes, more where kernels are compiled first."""
     known = json.loads(MEASURED.read_text("utf-8"))
-    anew = {name: measured_of(name) for name in names}
-    found = {name: anew.get(name) or known[name] for name in ALL}
+    made_now = {name: measured_of(name) for name in names}
+    found = {name: made_now.get(name) or known[name] for name in ALL}
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

@@ -166,7 +166,7 @@ def _cell(name: str, merits: Merits) -> str:
 
 
 def readme(cards: dict[str, dict[str, Any]]) -> str:
-    """README.md with its table of results made anew."""
+    """README.md with its table of results replaced."""
     before, rest = README.read_text("utf-8").split(FIRST)
     return "\n".join([f"{before}{FIRST}", results(cards), f"{LAST}{rest.split(LAST)[1]}"])
 
@@ -176,7 +176,7 @@ def _percent(rate: float) -> str:
 
 
 def page(cards: dict[str, dict[str, Any]]) -> str:
-    """docs/cards.md with its sections made anew."""
+    """docs/cards.md with its sections replaced."""
     before, rest = PAGE.read_text("utf-8").split(BEGIN)
     sections = [section(env_id, cards[env_id]) for env_id in ENVIRONMENTS if env_id in cards]
     return "\n".join([f"{before}{BEGIN}", *sections, f"{END}{rest.split(END)[1]}"])

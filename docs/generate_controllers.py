@@ -76,8 +76,8 @@ def described(cls: type) -> str:
     takes = inspect.signature(cls).parameters.values()
     gains = [p for p in takes if p.kind is p.KEYWORD_ONLY and p.name not in FROM_ENV]
     defaults = ", ".join(f"{p.name}={p.default!r}" for p in gains if p.default is not p.empty)
-    told = f"\n\nDefaults: `{defaults}`." if defaults else ""
-    return f"**{cls.__name__}.** {inspect.cleandoc(cls.__doc__ or '').strip()}{told}"
+    gains = f"\n\nDefaults: `{defaults}`." if defaults else ""
+    return f"**{cls.__name__}.** {inspect.cleandoc(cls.__doc__ or '').strip()}{gains}"
 
 
 def laws() -> str:
@@ -137,7 +137,7 @@ def parts() -> dict[Path, dict[str, Callable[[], str]]]:
 
 
 def current(page: str, made: dict[str, Callable[[], str]]) -> str:
-    """The page with what stands between its markers made anew."""
+    """The page with the text between its markers replaced."""
     for name, text in made.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
@@ -150,14 +150,14 @@ def main(check: bool) -> int:
     stale = {}
     for file, made in parts().items():
         page = file.read_text("utf-8")
-        anew = current(page, made)
-        if anew != page:
-            stale[file] = anew
-    for file, anew in stale.items():
+        new = current(page, made)
+        if new != page:
+            stale[file] = new
+    for file, new in stale.items():
         if check:
             print(f"{file.name} is not current: run python docs/generate_controllers.py")
         else:
-            file.write_text(anew, "utf-8")
+            file.write_text(new, "utf-8")
     return int(check and bool(stale))
 
 

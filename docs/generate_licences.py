@@ -1,6 +1,6 @@
 """Write the licences of everything that rbgym brings into docs/licences.md: `make licences`.
 
-Run in an environment with `rbgym[all]` and pip-licenses. A licence that nobody has judged ends it
+Run in an environment with `rbgym[all]` and pip-licenses. A licence without a verdict ends it
 with exit status 1.
 """
 
@@ -50,19 +50,19 @@ def closure(name: str, extra: str) -> set[str]:
 
 def brought_by() -> dict[str, set[str]]:
     """Packages by the first of the extras that brings them, as far as they are installed here."""
-    told: set[str] = set()
+    listed: set[str] = set()
     found = {}
     for extra in EXTRAS:
-        found[extra] = closure("rbgym", extra) - told
-        told |= found[extra]
+        found[extra] = closure("rbgym", extra) - listed
+        listed |= found[extra]
     return found
 
 
 def licences() -> dict[str, str]:
     """Licence of each installed package, in the words of its metadata, on one line."""
     command = [str(Path(sys.executable).with_name("pip-licenses")), "--format=json", "--from=mixed"]
-    told = subprocess.run([*command, "--with-system"], stdout=subprocess.PIPE, check=True).stdout
-    lines = {e["Name"]: e["License"].strip().splitlines()[0] for e in json.loads(told)}
+    table = subprocess.run([*command, "--with-system"], stdout=subprocess.PIPE, check=True).stdout
+    lines = {e["Name"]: e["License"].strip().splitlines()[0] for e in json.loads(table)}
     return {canonicalize_name(name): line.replace("|", "/") for name, line in lines.items()}
 
 

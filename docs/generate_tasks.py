@@ -106,7 +106,7 @@ def _algorithm(learned: dict[str, Any]) -> str:
 
 
 def training() -> str:
-    """docs/training.md with its table of what trainings came to made anew."""
+    """docs/training.md with its table of training results replaced."""
     learned = json.loads(LEARNED.read_text("utf-8"))
     rows = [f"| {' | '.join(TRAINED)} |", f"|{'---|' * 2}{'---:|' * (len(TRAINED) - 2)}"]
     for env_id, whole in learned.items():
@@ -131,7 +131,7 @@ def training() -> str:
 
 
 def index() -> str:
-    """docs/tasks.md with its table made anew."""
+    """docs/tasks.md with its table replaced."""
     solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
     shipped = {env_id: one for env_id, one in learned.items() if one["shipped"]}
     rows = {env_id: row(env_id, solved[env_id], shipped.get(env_id)) for env_id in ENVIRONMENTS}
@@ -144,7 +144,7 @@ def index() -> str:
 
 
 def parameters() -> str:
-    """docs/hooks.md with the table of what differs from episode to episode made anew."""
+    """docs/hooks.md with the table of randomised parameters replaced."""
     rows = ["| parameter | is | unit |", "|---|---|---|"]
     for one in (*OF_BODY, *OF_MOUNTING, *OF_SENSOR):
         words = f"{one.words}, {one.frame}" if one.frame else one.words

@@ -26,7 +26,7 @@ KINDS = (
 )
 SAID = "| scheme | of | quantity | said | measured | bound | |", "|---|---|---|---|---:|---|---|"
 # Rows of the short table: title, what is declared of it, what the quantity's name holds, and
-# whether the largest figure is told.
+# whether the largest figure is shown.
 SHORT = (
     ("every step is solved", ("none",), "unsolved", False),
     ("a conserved invariant stays", ("conserved",), "", True),
@@ -152,14 +152,14 @@ def by_order(claim: Claim) -> bool:
 def summary(kept: dict[str, Any]) -> str:
     """What was declared, claimed and published, and how much of it holds: a row each."""
     lines = []
-    for title, declared, quantity, is_told in SHORT:
+    for title, declared, quantity, is_shown in SHORT:
         rows = [
             row
             for row in kept["kinds"]
             if row["declared"] in declared and quantity in row["quantity"]
         ]
         claims, good = (sum(row[key] for row in rows) for key in ("claims", "kept"))
-        worst = f"{max(row['largest'] for row in rows):.1e}" if is_told else ""
+        worst = f"{max(row['largest'] for row in rows):.1e}" if is_shown else ""
         lines.append(f"| {title} | {claims} | {good} | {worst} |")
     papers, ends = kept["papers"], kept["external"]
     whole = sum(all(claim["passed"] for claim in paper["claims"]) for paper in papers)
@@ -172,12 +172,12 @@ def summary(kept: dict[str, Any]) -> str:
     good, worst = (f([c[key] for c in of_steps]) for f, key in ((sum, "passed"), (max, "measured")))
     lines.append(f"| derivatives are those of the steps | {len(of_steps)} | {good} | {worst:.1e} |")
     head = "| what is claimed | claims | hold | worst, relative |", "|---|---:|---:|---:|"
-    told = f"Version {kept['version']}, {kept['date']}."
-    return "\n".join([told, "", *head, *lines])
+    head_line = f"Version {kept['version']}, {kept['date']}."
+    return "\n".join([head_line, "", *head, *lines])
 
 
 def published(kept: dict[str, Any]) -> str:
-    """Errors of the default at the ends that others published, beside their own spread."""
+    """Errors of the default at the ends that others published, and the spread of their tools."""
     lines = ["| motion | error of | `exact:4` | spread, or what is asked |", "|---|---|---:|---:|"]
     for claim in kept["external"]:
         if claim["integrator"] == "exact:4" and by_order(claim):
@@ -207,7 +207,7 @@ def slopes(kept: dict[str, Any]) -> str:
 
 
 def current(file: Path) -> str:
-    """A page with its parts made anew."""
+    """A page with its parts replaced."""
     kept, page = json.loads(RECORD.read_text("utf-8")), file.read_text("utf-8")
     for name, made in PAGES[file].items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"

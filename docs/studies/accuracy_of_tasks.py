@@ -114,10 +114,10 @@ def costs(task: str) -> dict[str, float]:
     action = next(iter(envs.values())).action_space.sample()
     for _ in range(ROUNDS):
         for name, env in envs.items():
-            begun = time.process_time()
+            started = time.process_time()
             for _ in range(200):
                 env.step(action)
-            best[name] = min(best[name], (time.process_time() - begun) / 200 / 1024 * 1e9)
+            best[name] = min(best[name], (time.process_time() - started) / 200 / 1024 * 1e9)
     return best
 
 

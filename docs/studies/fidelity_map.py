@@ -253,7 +253,7 @@ def of_engine(measured: dict[str, Any]) -> str:
 
 
 def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
-    """A page with those of the tables that it has made anew."""
+    """A page with its tables replaced."""
     made = {
         "policies": of_policies(every),
         "map": of_map(every),
