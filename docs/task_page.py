@@ -101,7 +101,8 @@ def _action(task: Task, effector: Effector, torque: ArrayLike) -> str:
     commands = effector.commands(np.broadcast_to(np.asarray(torque, dtype=float), (3,)), 1.0)
     if not commands or any(one.frame != BODY and one.name != "wheel_torque" for one in commands):
         return ""
-    text = f"{', then '.join(map(_command, commands))}, held over the period. Values beyond +-1 are clipped."
+    text = f"{', then '.join(map(_command, commands))}, held over the period. "
+    text += "Values beyond +-1 are clipped."
     if effector.rotors is not None:
         text += (
             " Torque of a motor is positive along the wheel's axis, on the body; a wheel at its "
