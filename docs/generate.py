@@ -66,12 +66,12 @@ def row(record: Integrator, measured: dict[str, float | None]) -> tuple[str, ...
 
 
 def angle_in_words(angle: float) -> str:
-    """A largest angle [rad], or that there was none."""
+    """A largest angle [rad], "any" from a whole turn on."""
     return "any" if angle >= CIRCLE else f"{angle:.2f}"
 
 
 def order(record: Integrator) -> str:
-    """The order, and that of the free motion where it is higher."""
+    """The order, and the order of the free motion if it is higher."""
     if record.free_order is None:
         return str(record.order)
     free = "exact" if math.isinf(record.free_order) else f"{record.free_order:g}"
@@ -79,7 +79,7 @@ def order(record: Integrator) -> str:
 
 
 def kept(record: Integrator, potential: str) -> str:
-    """What is conserved in one potential, in words."""
+    """The conserved quantities in one potential, as a phrase."""
     if potential != "none" and "potential" not in record.supports:
         return "not supported"
     return ", ".join(record.conserves.get(potential, ())).replace("_", " ") or "-"
@@ -100,7 +100,7 @@ def current() -> str:
 
 
 def measured_of(name: str) -> dict[str, float | None]:
-    """The few figures that tell integrators apart.
+    """The figures that distinguish integrators.
 
     order: slope of the attitude error on the asymmetric heavy top. energy, momentum: largest
     relative drifts over 20,000 steps, as delivered, of that top's total energy and of a free body's

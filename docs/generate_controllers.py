@@ -19,10 +19,10 @@ from rbgym.agents import controllers
 
 DOCS = Path(__file__).resolve().parent
 PAGE, EQUATIONS, SOLVED = DOCS / "controllers.md", DOCS / "laws.md", DOCS / "solved.json"
-# Laws that have a column of results; the rest stand in the last one.
+# Laws with a column of results; the others share the last one.
 COLUMNS = "pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang"
 
-# By name, the classes of which one is chosen for an env.
+# By name, the classes of a law; the env decides which one it gets.
 LAWS: dict[str, tuple[type, ...]] = {
     "pd": (
         controllers.AxisPD,
@@ -89,7 +89,7 @@ def laws() -> str:
 
 
 def cell(found: dict[str, Any] | None) -> str:
-    """The settling time where all episodes succeed; else the success, and the time of those.
+    """Settling time of successful episodes, after the success rate if some fail.
 
     A number and its unit stay in one line."""
     if found is None:
@@ -102,7 +102,7 @@ def cell(found: dict[str, Any] | None) -> str:
 
 
 def digits(value: float) -> str:
-    """Two of them at least, and no exponent."""
+    """The number with at least two figures, without an exponent."""
     places = 1 - math.floor(math.log10(value)) if value > 0 else 0
     return f"{value:.{max(0, places)}f}"
 
@@ -121,7 +121,7 @@ def table() -> str:
 
 
 def allocations() -> str:
-    """What fits a law to wheels and coils."""
+    """The classes that fit a law to wheels and coils."""
     return "\n\n".join(described(cls) for cls in ALLOCATIONS)
 
 
@@ -131,7 +131,7 @@ def estimator() -> str:
 
 
 def parts() -> dict[Path, dict[str, Callable[[], str]]]:
-    """Of each page, what stands between its markers."""
+    """The text between the markers of each page."""
     equations = {"laws": laws, "allocations": allocations, "estimator": estimator}
     return {PAGE: {"results": table}, EQUATIONS: equations}
 

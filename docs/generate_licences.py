@@ -16,19 +16,19 @@ from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).resolve().parent / "licences.md"
 BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
-# What is installed by itself, and the extras, each after those that it contains.
+# The bare package and its extras, each after those that it contains.
 EXTRAS = ("", "plot", "cli", "agents", "render", "view", "onnx", "campaign")
-# Licences that ask for no more than their own text and notices to be passed on with the package.
+# Licences that only require their text and notices to be passed on with the package.
 PERMISSIVE = re.compile(
     r"(MIT|BSD|Apache|ISC|PSF|Python Software|Python-2|Zlib|zlib|HPND|Unlicense|0BSD|CC0"
     r"|MIT-CMU|Matplotlib|3-Clause|Historical Permission)"
 )
-# Those that ask for more, and what the page says of them.
+# Licences that require more, with the page's words on them.
 JUDGED = {"certifi", "imageio-ffmpeg", "pygame-ce", "tqdm"}
 
 
 def closure(name: str, extra: str) -> set[str]:
-    """Names of the installed packages that a package with an extra brings, by way of others too."""
+    """Names of the installed packages that a package with an extra requires, also indirectly."""
     found: set[str] = set()
     pending = {(canonicalize_name(name), extra)}
     seen: set[tuple[str, str]] = set()
@@ -77,7 +77,7 @@ def table() -> str:
 
 
 def unjudged(rows: str) -> list[str]:
-    """Rows whose licence is neither permissive by itself nor spoken of on the page."""
+    """Rows whose licence is neither permissive nor discussed on the page."""
     cells = [row.strip("| ").split(" | ") for row in rows.splitlines()[2:]]
     return [
         f"{name}: {licence}"

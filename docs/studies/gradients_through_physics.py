@@ -25,7 +25,7 @@ ALGORITHMS, SEEDS = ("ppo", "apg"), (0, 1, 2)
 
 
 def learned(task: str, algo: str, seed: int, **more: Any) -> dict[str, Any]:
-    """What a training took, and what came of it."""
+    """The time of a training, and its result."""
     with tempfile.TemporaryDirectory() as folder:
         found = train(task, algo, out=folder, seed=seed, progress=False, **more).results
     keys = "timesteps", "wall_time", "time_to_threshold"
