@@ -24,12 +24,12 @@ def main() -> int:
     failed = []
     for name in given.names or NAMES:
         print(f"== {name}", file=sys.stderr, flush=True)
-        begun = time.monotonic()
+        started = time.monotonic()
         command = [sys.executable, "-W", "ignore", "-m", f"benchmarks.{name}"]
         command += ["--out", str(given.out), *(["--quick"] if given.quick else [])]
         if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode:
             failed.append(name)
-        print(f"   {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+        print(f"   {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     found = results(given.out)
     for part in tables.PARTS.values():
         print(part(found), end="\n\n")

@@ -72,10 +72,10 @@ class Ours:
         self.batch = rbgym.Batch(body, scheme, potential, size=size)
         self.batch.set_torque(motion.torque)
         self.batch.set_state(motion.quaternion, motion.omega)
-        self.begun = self.batch.buffer.copy()
+        self.initial = self.batch.buffer.copy()
 
     def start(self) -> None:
-        self.batch.buffer[:] = self.begun
+        self.batch.buffer[:] = self.initial
 
     def advance(self, steps: int) -> None:
         self.batch.advance(self.dt, steps)

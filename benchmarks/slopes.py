@@ -1,4 +1,4 @@
-"""What derivatives cost beside the steps themselves, and a control period of each law. Prints.
+"""The cost of derivatives relative to the steps, and a control period of each law. Prints.
 
 python -m benchmarks.slopes
 """
@@ -19,9 +19,9 @@ LANES, STEPS, PERIODS = 256, 64, 20
 def least(function, times=5):
     taken = []
     for _ in range(times):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         function()
-        taken.append(time.perf_counter() - begun)
+        taken.append(time.perf_counter() - started)
     return min(taken)
 
 
@@ -74,9 +74,9 @@ def laws(task):
         law.predict(env.reset(seed=0)[0])  # compiles
         observations, _ = env.reset(seed=0)
         for _ in range(PERIODS):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             actions, memory = law.predict(observations, memory)
-            taken.append(1e3 * (time.perf_counter() - begun))
+            taken.append(1e3 * (time.perf_counter() - started))
             observations, *_ = env.step(actions)
         print(f"{task}, 64 lanes, {name}: {taken[0]:.3g} ms, then {np.median(taken[1:]):.3g} ms")
 

@@ -135,11 +135,11 @@ class Diffrax:
 
         self.run = jax.jit(lambda n, *held: jax.lax.fori_loop(0, n, once, held))
         y = jax.numpy.array([*motion.quaternion, *motion.omega])
-        self.begun = jax.numpy.array(0.0), y, solver.init(term, 0.0, dt, y, None)
+        self.initial = jax.numpy.array(0.0), y, solver.init(term, 0.0, dt, y, None)
         self.start()
 
     def start(self) -> None:
-        self.held = self.begun
+        self.held = self.initial
 
     def advance(self, steps: int) -> None:
         self.held = self.run(steps, *self.held)

@@ -11,7 +11,7 @@ CASES = "RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "CartPole-v1"
 # Seconds to import, and to import, make, reset and step.
 _SCRIPT = """
 import sys, time
-begun = time.perf_counter()
+started = time.perf_counter()
 import gymnasium as gym
 if sys.argv[1] != "CartPole-v1":
     import rbgym
@@ -19,7 +19,7 @@ imported = time.perf_counter()
 env = gym.make(sys.argv[1])
 env.reset(seed=0)
 env.step(env.action_space.sample())
-print([imported - begun, time.perf_counter() - begun])
+print([imported - started, time.perf_counter() - started])
 """
 
 

@@ -36,20 +36,20 @@ def one(env: Any, actions: list[Any], steps: int) -> float:
     taken, k = 0.0, 0
     while k < steps:
         env.reset()
-        ended, begun = False, time.perf_counter()
+        ended, started = False, time.perf_counter()
         while k < steps and not ended:
             _seen, _reward, terminated, truncated, _info = env.step(actions[k % ACTIONS])
             ended, k = terminated or truncated, k + 1
-        taken += time.perf_counter() - begun
+        taken += time.perf_counter() - started
     return taken
 
 
 def many(env: Any, actions: list[Any], steps: int) -> float:
     """Seconds of so many steps of a vector env, automatic resets included."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for k in range(steps):
         env.step(actions[k % ACTIONS])
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def main() -> None:

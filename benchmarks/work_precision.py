@@ -87,9 +87,9 @@ class Point(NamedTuple):
         while spent < LEAST:
             if hasattr(self.engine, "start"):
                 self.engine.start()
-            begun = time.process_time()
+            started = time.process_time()
             self.engine.advance(self.steps)
-            spent, calls = spent + time.process_time() - begun, calls + 1
+            spent, calls = spent + time.process_time() - started, calls + 1
         return 1e6 * spent / calls / self.size
 
 

@@ -66,12 +66,12 @@ def row(record: Integrator, measured: dict[str, float | None]) -> tuple[str, ...
 
 
 def angle_in_words(angle: float) -> str:
-    """A largest angle [rad], or that there was none."""
+    """A largest angle [rad], "any" from a whole turn on."""
     return "any" if angle >= CIRCLE else f"{angle:.2f}"
 
 
 def order(record: Integrator) -> str:
-    """The order, and that of the free motion where it is higher."""
+    """The order, and the order of the free motion if it is higher."""
     if record.free_order is None:
         return str(record.order)
     free = "exact" if math.isinf(record.free_order) else f"{record.free_order:g}"
@@ -79,7 +79,7 @@ def order(record: Integrator) -> str:
 
 
 def kept(record: Integrator, potential: str) -> str:
-    """What is conserved in one potential, in words."""
+    """The conserved quantities in one potential, as a phrase."""
     if potential != "none" and "potential" not in record.supports:
         return "not supported"
     return ", ".join(record.conserves.get(potential, ())).replace("_", " ") or "-"
@@ -94,13 +94,13 @@ def table() -> str:
 
 
 def current() -> str:
-    """The page with the table between the markers made anew."""
+    """The page with the table between the markers replaced."""
     before, rest = PAGE.read_text("utf-8").split(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
 
 
 def measured_of(name: str) -> dict[str, float | None]:
-    """The few figures that tell integrators apart.
+    """The figures that distinguish integrators.
 
     order: slope of the attitude error on the asymmetric heavy top. energy, momentum: largest
     relative drifts over 20,000 steps, as delivered, of that top's total energy and of a free body's
@@ -165,8 +165,8 @@ def largest_angle(record: Integrator, case: Case) -> float:
 def measure(names: list[str]) -> None:
     """Measure these integrators; all take some minutes, more where kernels are compiled first."""
     known = json.loads(MEASURED.read_text("utf-8"))
-    anew = {name: measured_of(name) for name in names}
-    found = {name: anew.get(name) or known[name] for name in ALL}
+    made_now = {name: measured_of(name) for name in names}
+    found = {name: made_now.get(name) or known[name] for name in ALL}
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

@@ -22,7 +22,7 @@ BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 README = DOCS.parent / "README.md"
 FIRST, LAST = "<!-- results:begin -->", "<!-- results:end -->"
 HEADINGS = ("task", "best law", "policy", "behind: law", "policy", "dispersed: law", "policy")
-# How a condition is said.
+# Names of the conditions on the page.
 SAID = {
     "behind": "Behind sensors, an estimator and one control period of delay",
     "dispersed": "On bodies and actuators that differ",
@@ -31,13 +31,13 @@ Merits = dict[str, Any]
 
 
 def section(env_id: str, content: dict[str, Any]) -> str:
-    """One task: where learning stands, the tables, the picture."""
+    """The section of one task: a comparison of law and policy, the tables, the picture."""
     from rbgym.agents.judge.tables import markdown
 
-    said = f"{verdict(content)}{in_conditions(content)}{optimum(env_id)}"
+    text = f"{verdict(content)}{in_conditions(content)}{optimum(env_id)}"
     tables = re.sub(r"(\d) - (\d)", r"\1&nbsp;&#8209;&nbsp;\2", markdown(content))  # on one line
     return (
-        f"## {env_id}\n\n{said}\n\n{tables}\n"
+        f"## {env_id}\n\n{text}\n\n{tables}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
     )
 
@@ -69,7 +69,7 @@ def verdict(card: dict[str, Any]) -> str:
 
 
 def in_conditions(card: dict[str, Any]) -> str:
-    """What the best law and the trained policy make of each condition."""
+    """Results of the best law and the trained policy in each condition."""
     found = []
     for condition, said in SAID.items():
         law, policy = best(card, condition)
@@ -94,7 +94,7 @@ def best(card: dict[str, Any], condition: str | None = None) -> tuple[str | None
 
 
 def optimum(env_id: str) -> str:
-    """How near contenders come to the least time, where docs/studies/optimal_slews.py has it."""
+    """Settling of contenders relative to the least time, from docs/studies/optimal_slews.py."""
     if env_id not in OPTIMAL:
         return ""
     one = OPTIMAL[env_id]
@@ -166,7 +166,7 @@ def _cell(name: str, merits: Merits) -> str:
 
 
 def readme(cards: dict[str, dict[str, Any]]) -> str:
-    """README.md with its table of results made anew."""
+    """README.md with its table of results replaced."""
     before, rest = README.read_text("utf-8").split(FIRST)
     return "\n".join([f"{before}{FIRST}", results(cards), f"{LAST}{rest.split(LAST)[1]}"])
 
@@ -176,14 +176,14 @@ def _percent(rate: float) -> str:
 
 
 def page(cards: dict[str, dict[str, Any]]) -> str:
-    """docs/cards.md with its sections made anew."""
+    """docs/cards.md with its sections replaced."""
     before, rest = PAGE.read_text("utf-8").split(BEGIN)
     sections = [section(env_id, cards[env_id]) for env_id in ENVIRONMENTS if env_id in cards]
     return "\n".join([f"{before}{BEGIN}", *sections, f"{END}{rest.split(END)[1]}"])
 
 
 def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
-    """Measure, one task after the other; each is kept as soon as it is there."""
+    """Measure the tasks in turn; each result is saved at once."""
     from rbgym.agents.judge import plots
     from rbgym.agents.judge.card import ALL, make_card
 
@@ -198,7 +198,7 @@ def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
 
 
 def measure_policies(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
-    """The same where only what is shipped has changed: figures of laws stay, pictures are new."""
+    """Measure only the shipped policies again: figures of laws remain, pictures are new."""
     from rbgym.agents.judge import plots
     from rbgym.agents.judge.card import ALL, make_card
     from rbgym.agents.judge.evaluation import evaluate

@@ -23,8 +23,8 @@ def options(command: Any, ctx: Any) -> str:
     """Arguments and options as a Markdown table."""
     records = [p.get_help_record(ctx) for p in command.params]
     rows = [("option", "is"), ("---", "---")]
-    rows += [(f"`{name.strip()}`", " ".join(told.split())) for name, told in filter(None, records)]
-    return "\n".join(f"| {name} | {told.replace('|', chr(92) + '|')} |" for name, told in rows)
+    rows += [(f"`{name.strip()}`", " ".join(text.split())) for name, text in filter(None, records)]
+    return "\n".join(f"| {name} | {text.replace('|', chr(92) + '|')} |" for name, text in rows)
 
 
 def described(name: str, command: Any, group: Any) -> str:
@@ -58,7 +58,7 @@ def commands() -> str:
 
 
 def current(page: str) -> str:
-    """The page with what stands between its markers made anew."""
+    """The page with the text between its markers replaced."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n\n{commands()}\n\n{END}{rest.split(END)[1]}"
 

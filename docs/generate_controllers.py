@@ -19,10 +19,10 @@ from rbgym.agents import controllers
 
 DOCS = Path(__file__).resolve().parent
 PAGE, EQUATIONS, SOLVED = DOCS / "controllers.md", DOCS / "laws.md", DOCS / "solved.json"
-# Laws that have a column of results; the rest stand in the last one.
+# Laws with a column of results; the others share the last one.
 COLUMNS = "pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang"
 
-# By name, the classes of which one is chosen for an env.
+# By name, the classes of a law; the env decides which one it gets.
 LAWS: dict[str, tuple[type, ...]] = {
     "pd": (
         controllers.AxisPD,
@@ -76,8 +76,8 @@ def described(cls: type) -> str:
     takes = inspect.signature(cls).parameters.values()
     gains = [p for p in takes if p.kind is p.KEYWORD_ONLY and p.name not in FROM_ENV]
     defaults = ", ".join(f"{p.name}={p.default!r}" for p in gains if p.default is not p.empty)
-    told = f"\n\nDefaults: `{defaults}`." if defaults else ""
-    return f"**{cls.__name__}.** {inspect.cleandoc(cls.__doc__ or '').strip()}{told}"
+    gains = f"\n\nDefaults: `{defaults}`." if defaults else ""
+    return f"**{cls.__name__}.** {inspect.cleandoc(cls.__doc__ or '').strip()}{gains}"
 
 
 def laws() -> str:
@@ -89,7 +89,7 @@ def laws() -> str:
 
 
 def cell(found: dict[str, Any] | None) -> str:
-    """The settling time where all episodes succeed; else the success, and the time of those.
+    """Settling time of successful episodes, after the success rate if some fail.
 
     A number and its unit stay in one line."""
     if found is None:
@@ -102,7 +102,7 @@ def cell(found: dict[str, Any] | None) -> str:
 
 
 def digits(value: float) -> str:
-    """Two of them at least, and no exponent."""
+    """The number with at least two figures, without an exponent."""
     places = 1 - math.floor(math.log10(value)) if value > 0 else 0
     return f"{value:.{max(0, places)}f}"
 
@@ -121,7 +121,7 @@ def table() -> str:
 
 
 def allocations() -> str:
-    """What fits a law to wheels and coils."""
+    """The classes that fit a law to wheels and coils."""
     return "\n\n".join(described(cls) for cls in ALLOCATIONS)
 
 
@@ -131,13 +131,13 @@ def estimator() -> str:
 
 
 def parts() -> dict[Path, dict[str, Callable[[], str]]]:
-    """Of each page, what stands between its markers."""
+    """The text between the markers of each page."""
     equations = {"laws": laws, "allocations": allocations, "estimator": estimator}
     return {PAGE: {"results": table}, EQUATIONS: equations}
 
 
 def current(page: str, made: dict[str, Callable[[], str]]) -> str:
-    """The page with what stands between its markers made anew."""
+    """The page with the text between its markers replaced."""
     for name, text in made.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
@@ -150,14 +150,14 @@ def main(check: bool) -> int:
     stale = {}
     for file, made in parts().items():
         page = file.read_text("utf-8")
-        anew = current(page, made)
-        if anew != page:
-            stale[file] = anew
-    for file, anew in stale.items():
+        new = current(page, made)
+        if new != page:
+            stale[file] = new
+    for file, new in stale.items():
         if check:
             print(f"{file.name} is not current: run python docs/generate_controllers.py")
         else:
-            file.write_text(anew, "utf-8")
+            file.write_text(new, "utf-8")
     return int(check and bool(stale))
 
 

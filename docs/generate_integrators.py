@@ -53,7 +53,7 @@ def table(*rows: tuple[str, ...]) -> str:
 
 
 def facts(record: Integrator) -> str:
-    """What the catalogue declares, but for the invariants."""
+    """The declarations of the catalogue, without the invariants."""
     rows = [("order", str(record.order))]
     if record.free_order is not None:
         free = "exact" if math.isinf(record.free_order) else f"{record.free_order:g}"
@@ -81,7 +81,7 @@ def _yes(fact: bool) -> str:
 
 
 def conserved(record: Integrator) -> str:
-    """What is kept to round-off, by potential."""
+    """The quantities conserved to round-off, by potential."""
     spin = "spin of a symmetric body"
     rows = [("potential", "energy", "angular momentum", "its vertical component", spin)]
     for potential, word in WORDS.items():
@@ -95,7 +95,7 @@ def conserved(record: Integrator) -> str:
 
 
 def figures(record: Integrator, measured: dict[str, Any]) -> str:
-    """What docs/measured.json has."""
+    """The figures in docs/measured.json."""
     error = measured["error"]
     rows = (
         ("what", "measured"),
@@ -110,7 +110,7 @@ def figures(record: Integrator, measured: dict[str, Any]) -> str:
 
 
 def call(record: Integrator) -> str:
-    """An example, and what it prints."""
+    """An example and its output."""
     top = record.conserves.get(TOP, ())
     lines = (
         "```python",

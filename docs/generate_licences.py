@@ -1,6 +1,6 @@
 """Write the licences of everything that rbgym brings into docs/licences.md: `make licences`.
 
-Run in an environment with `rbgym[all]` and pip-licenses. A licence that nobody has judged ends it
+Run in an environment with `rbgym[all]` and pip-licenses. A licence without a verdict ends it
 with exit status 1.
 """
 
@@ -16,19 +16,19 @@ from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).resolve().parent / "licences.md"
 BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
-# What is installed by itself, and the extras, each after those that it contains.
+# The bare package and its extras, each after those that it contains.
 EXTRAS = ("", "plot", "cli", "agents", "render", "view", "onnx", "campaign")
-# Licences that ask for no more than their own text and notices to be passed on with the package.
+# Licences that only require their text and notices to be passed on with the package.
 PERMISSIVE = re.compile(
     r"(MIT|BSD|Apache|ISC|PSF|Python Software|Python-2|Zlib|zlib|HPND|Unlicense|0BSD|CC0"
     r"|MIT-CMU|Matplotlib|3-Clause|Historical Permission)"
 )
-# Those that ask for more, and what the page says of them.
+# Licences that require more, with the page's words on them.
 JUDGED = {"certifi", "imageio-ffmpeg", "pygame-ce", "tqdm"}
 
 
 def closure(name: str, extra: str) -> set[str]:
-    """Names of the installed packages that a package with an extra brings, by way of others too."""
+    """Names of the installed packages that a package with an extra requires, also indirectly."""
     found: set[str] = set()
     pending = {(canonicalize_name(name), extra)}
     seen: set[tuple[str, str]] = set()
@@ -50,19 +50,19 @@ def closure(name: str, extra: str) -> set[str]:
 
 def brought_by() -> dict[str, set[str]]:
     """Packages by the first of the extras that brings them, as far as they are installed here."""
-    told: set[str] = set()
+    listed: set[str] = set()
     found = {}
     for extra in EXTRAS:
-        found[extra] = closure("rbgym", extra) - told
-        told |= found[extra]
+        found[extra] = closure("rbgym", extra) - listed
+        listed |= found[extra]
     return found
 
 
 def licences() -> dict[str, str]:
     """Licence of each installed package, in the words of its metadata, on one line."""
     command = [str(Path(sys.executable).with_name("pip-licenses")), "--format=json", "--from=mixed"]
-    told = subprocess.run([*command, "--with-system"], stdout=subprocess.PIPE, check=True).stdout
-    lines = {e["Name"]: e["License"].strip().splitlines()[0] for e in json.loads(told)}
+    table = subprocess.run([*command, "--with-system"], stdout=subprocess.PIPE, check=True).stdout
+    lines = {e["Name"]: e["License"].strip().splitlines()[0] for e in json.loads(table)}
     return {canonicalize_name(name): line.replace("|", "/") for name, line in lines.items()}
 
 
@@ -77,7 +77,7 @@ def table() -> str:
 
 
 def unjudged(rows: str) -> list[str]:
-    """Rows whose licence is neither permissive by itself nor spoken of on the page."""
+    """Rows whose licence is neither permissive nor discussed on the page."""
     cells = [row.strip("| ").split(" | ") for row in rows.splitlines()[2:]]
     return [
         f"{name}: {licence}"

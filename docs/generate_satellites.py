@@ -52,7 +52,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Those of one task."""
+    """The table of one task."""
     laws = list(dict.fromkeys(row["law"] for row in rows))
     bounded = rows[0]["half_turn"] > 0.0
     heads = ["satellite", *(["half turn"] if bounded else []), *(f"`{law}`" for law in laws)]
@@ -68,7 +68,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def cell(row: dict[str, Any]) -> str:
-    """When it settled, and in brackets over the half turn; before it the success, if not 100 %."""
+    """Settling time, in brackets relative to the half turn; before it the success below 100 %."""
     parts = [] if row["success"] == 1.0 else [f"{100 * row['success']:.0f}&nbsp;%:"]
     if row["settled"] is not None:
         parts.append(f"{row['settled']:.1f}&nbsp;s")

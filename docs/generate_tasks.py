@@ -4,7 +4,7 @@ python docs/generate_tasks.py            # write
 python docs/generate_tasks.py --check    # exit 1 if a page is not current
 python docs/generate_tasks.py --measure [ID ...]  # run the classical controllers again, then write
 
-What is learned comes from docs/learning.json, see docs/studies/train_every_task.py.
+Training results come from docs/learning.json, see docs/studies/train_every_task.py.
 """
 
 import inspect
@@ -38,7 +38,7 @@ SATELLITES = (
 )  # modules; the others are of the classroom
 HISTORY = {
     "v0": "v0: first version.",
-    "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, "
+    "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward in units of tolerances, "
     "success slower than 0.05 degrees/s. v0, with torques that no satellite of this size has, is "
     "gone.",
 }
@@ -57,12 +57,12 @@ def env_class(env_id: str) -> Any:
 
 
 def of_satellites(env_id: str) -> bool:
-    """Whether it is a task of a satellite, and not one of the classroom."""
+    """Whether it is a task of a satellite, not of the classroom."""
     return ENVIRONMENTS[env_id][0].rpartition(".")[2] in SATELLITES
 
 
 def page(env_id: str) -> str:
-    """The docstring, and what the parts of the task say, under the id."""
+    """The docstring and the sections from the parts, under the id."""
     horizon, cls = ENVIRONMENTS[env_id][2], env_class(env_id)
     text = task_page.page(cls.task, cls.__doc__)
     head = f"<!-- made by docs/generate_tasks.py from the docstring -->\n# {env_id}\n\n"
@@ -76,7 +76,7 @@ def page(env_id: str) -> str:
 
 
 def rank(found: dict[str, Any]) -> tuple[float, float]:
-    """What makes a controller better: success, and of those with the same the shorter time."""
+    """Sort key of controllers: success, then the shorter time."""
     settling = found["settling"]
     return found["success"], -math.inf if settling is None else -settling
 
@@ -106,7 +106,7 @@ def _algorithm(learned: dict[str, Any]) -> str:
 
 
 def training() -> str:
-    """docs/training.md with its table of what trainings came to made anew."""
+    """docs/training.md with its table of training results replaced."""
     learned = json.loads(LEARNED.read_text("utf-8"))
     rows = [f"| {' | '.join(TRAINED)} |", f"|{'---|' * 2}{'---:|' * (len(TRAINED) - 2)}"]
     for env_id, whole in learned.items():
@@ -131,7 +131,7 @@ def training() -> str:
 
 
 def index() -> str:
-    """docs/tasks.md with its table made anew."""
+    """docs/tasks.md with its table replaced."""
     solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
     shipped = {env_id: one for env_id, one in learned.items() if one["shipped"]}
     rows = {env_id: row(env_id, solved[env_id], shipped.get(env_id)) for env_id in ENVIRONMENTS}
@@ -144,7 +144,7 @@ def index() -> str:
 
 
 def parameters() -> str:
-    """docs/hooks.md with the table of what differs from episode to episode made anew."""
+    """docs/hooks.md with the table of randomised parameters replaced."""
     rows = ["| parameter | is | unit |", "|---|---|---|"]
     for one in (*OF_BODY, *OF_MOUNTING, *OF_SENSOR):
         words = f"{one.words}, {one.frame}" if one.frame else one.words
@@ -154,7 +154,7 @@ def parameters() -> str:
 
 
 def measure(env_ids: list[str]) -> None:
-    """Run every controller that fits on the test sets of these tasks; some seconds each."""
+    """Run every controller that fits on the test sets of these tasks, some seconds each."""
     from rbgym.agents import controllers
     from rbgym.agents.judge.evaluation import evaluate
 

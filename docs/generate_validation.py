@@ -25,8 +25,8 @@ KINDS = (
     f"|---|---|{'---:|' * 5}",
 )
 SAID = "| scheme | of | quantity | said | measured | bound | |", "|---|---|---|---|---:|---|---|"
-# Rows of the short table: title, what is declared of it, what the quantity's name holds, and
-# whether the largest figure is told.
+# Rows of the short table: title, declared values, a part of the quantity's name, and whether the
+# largest figure is shown.
 SHORT = (
     ("every step is solved", ("none",), "unsolved", False),
     ("a conserved invariant stays", ("conserved",), "", True),
@@ -36,7 +36,7 @@ SHORT = (
     ("a turned world sees the turned motion", ("same motion",), "", True),
     ("momentum has no trend in 10,000,000 steps", ("the same bits", "none"), "000", True),
 )
-# The motions of rbgym/validation/cases.py, in words.
+# Names of the motions of rbgym/validation/cases.py on the page.
 OF = {
     "betsch_free": "free body (6, 8, 3)",
     "betsch_top": "cone in steady precession",
@@ -47,13 +47,13 @@ OF = {
     "krenk_brick": "free brick (13, 5, 10)",
 }
 
-DERIVATIVES = "derivatives"  # what `jacobian_claims` claims
+DERIVATIVES = "derivatives"  # the quantity of `jacobian_claims`
 Claim = dict[str, Any]
 
 
 def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of the JSON of a run: one row for each kind of claim, the papers' claims, the
-    known ends and the derivatives; of what was not measured, what was kept before."""
+    """The record of a run from its JSON: one row for each kind of claim, the papers' claims, the
+    known ends and the derivatives; parts that were not measured come from the old record."""
     ends = found["external"] or kept.get("external", [])
     of_steps = [claim for claim in found["declared"] if claim["quantity"] == DERIVATIVES]
     parts = {"external": ends, DERIVATIVES: of_steps or kept.get(DERIVATIVES, [])}
@@ -76,12 +76,12 @@ def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    said = {"kinds": rows, "papers": found["papers"], **parts}
-    return {"version": version("rbgym"), "date": today, **said}
+    tables = {"kinds": rows, "papers": found["papers"], **parts}
+    return {"version": version("rbgym"), "date": today, **tables}
 
 
 def kinds(kept: dict[str, Any]) -> str:
-    """The table of what the catalogue declares."""
+    """The table of the catalogue's declarations."""
     claims, good = (sum(row[key] for row in kept["kinds"]) for key in ("claims", "kept"))
     rows = [
         f"| {row['quantity']} | {row['declared']} | {row['claims']} | {row['least']:.3g} "
@@ -93,7 +93,7 @@ def kinds(kept: dict[str, Any]) -> str:
 
 
 def limit(claim: Claim) -> str:
-    """The bound in words: of a distance where a number from 1 on is said, else upper or lower."""
+    """The bound as a phrase: a distance if a number from 1 on is declared, else upper or lower."""
     bound = f"{claim['bound']:.2g}"
     if claim["declared"].isdigit() and int(claim["declared"]) > 0:
         return f"off by {bound}"
@@ -152,14 +152,14 @@ def by_order(claim: Claim) -> bool:
 def summary(kept: dict[str, Any]) -> str:
     """What was declared, claimed and published, and how much of it holds: a row each."""
     lines = []
-    for title, declared, quantity, is_told in SHORT:
+    for title, declared, quantity, is_shown in SHORT:
         rows = [
             row
             for row in kept["kinds"]
             if row["declared"] in declared and quantity in row["quantity"]
         ]
         claims, good = (sum(row[key] for row in rows) for key in ("claims", "kept"))
-        worst = f"{max(row['largest'] for row in rows):.1e}" if is_told else ""
+        worst = f"{max(row['largest'] for row in rows):.1e}" if is_shown else ""
         lines.append(f"| {title} | {claims} | {good} | {worst} |")
     papers, ends = kept["papers"], kept["external"]
     whole = sum(all(claim["passed"] for claim in paper["claims"]) for paper in papers)
@@ -172,12 +172,12 @@ def summary(kept: dict[str, Any]) -> str:
     good, worst = (f([c[key] for c in of_steps]) for f, key in ((sum, "passed"), (max, "measured")))
     lines.append(f"| derivatives are those of the steps | {len(of_steps)} | {good} | {worst:.1e} |")
     head = "| what is claimed | claims | hold | worst, relative |", "|---|---:|---:|---:|"
-    told = f"Version {kept['version']}, {kept['date']}."
-    return "\n".join([told, "", *head, *lines])
+    head_line = f"Version {kept['version']}, {kept['date']}."
+    return "\n".join([head_line, "", *head, *lines])
 
 
 def published(kept: dict[str, Any]) -> str:
-    """Errors of the default at the ends that others published, beside their own spread."""
+    """Errors of the default at the ends that others published, and the spread of their tools."""
     lines = ["| motion | error of | `exact:4` | spread, or what is asked |", "|---|---|---:|---:|"]
     for claim in kept["external"]:
         if claim["integrator"] == "exact:4" and by_order(claim):
@@ -207,7 +207,7 @@ def slopes(kept: dict[str, Any]) -> str:
 
 
 def current(file: Path) -> str:
-    """A page with its parts made anew."""
+    """A page with its parts replaced."""
     kept, page = json.loads(RECORD.read_text("utf-8")), file.read_text("utf-8")
     for name, made in PAGES[file].items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"

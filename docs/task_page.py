@@ -1,4 +1,4 @@
-"""The page of a task: its docstring, and in words what its parts are."""
+"""The page of a task, from its docstring and its parts."""
 
 import functools
 import inspect
@@ -23,7 +23,7 @@ _HEAD = "| index | what | bounds |\n|---|---|---|"
 
 
 def page(task: Task, text: str) -> str:
-    """The docstring of a task's env, with the sections that it lacks made of what the parts say."""
+    """The docstring of a task's env; sections that it lacks come from the task's parts."""
     body = task.body()
     goal = task.goal_of(body, task.weight_of(body))
     effector = task.effector()
@@ -77,7 +77,7 @@ def _row(one: Column) -> str:
 
 
 def _described(one: Column) -> str:
-    """A quantity in words, its scale included."""
+    """A description of a quantity, with its scale."""
     text = one.name.replace("_", " ")
     if one.words:
         text += f"{': ' if one.words[0].isupper() else ' '}{one.words}"
@@ -89,7 +89,7 @@ def _described(one: Column) -> str:
 
 
 def _amount(one: Column) -> str:
-    """The scale of a quantity with its unit; of one that differs, that about each axis."""
+    """The scale of a quantity with its unit; for each axis if they differ."""
     if len(set(np.ravel(one.scale))) > 1:
         x, y, z = (f"{value:.3g}" for value in np.ravel(one.scale))
         return f"{x}, {y} and {z} {one.unit}"
@@ -101,14 +101,13 @@ def _action(task: Task, effector: Effector, torque: ArrayLike) -> str:
     commands = effector.commands(np.broadcast_to(np.asarray(torque, dtype=float), (3,)), 1.0)
     if not commands or any(one.frame != BODY and one.name != "wheel_torque" for one in commands):
         return ""
-    text = (
-        f"{', then '.join(map(_command, commands))}, held over the period. Beyond +-1 is clipped."
-    )
+    text = f"{', then '.join(map(_command, commands))}, held over the period. "
+    text += "Values beyond +-1 are clipped."
     if effector.rotors is not None:
         text += (
             " Torque of a motor is positive along the wheel's axis, on the body; a wheel at its "
         )
-        text += "largest momentum takes no more."
+        text += "largest momentum stores no more."
     box = f"Action: Box(-1, 1, ({width(commands)},)), float32"
     return f"{box}\n{_wrapped(text[0].upper() + text[1:])}"
 
@@ -124,8 +123,8 @@ def _reward(task: Task, goal: Goal) -> str:
     size, letters = _formula(task.dense(), goal)
     angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
     return (
-        f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the angular velocity wanted '
-        f"[rad/s]{letters}. It is positive, so that ending early never pays. "
+        f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the target angular velocity '
+        f"[rad/s]{letters}. It is positive, so an early end never raises the return. "
         'reward="sparse": 1 in the success region, else 0.'
     )
 
@@ -135,16 +134,16 @@ def _ends(task: Task, goal: Goal) -> str:
     fallen = " or the z axis falls below the horizontal" if task.lowest > -1.0 else ""
     return (
         f"Success: {angle}{_rate_off(goal)} under {task.rate:.3g} rad/s"
-        f"{_said(task.success())} in the last {task.settled_steps} steps "
+        f"{_clause(task.success())} in the last {task.settled_steps} steps "
         f'(`info["is_success"]`). Terminates when |omega| exceeds {task.rate_limit:.4g} rad/s'
         f"{fallen}; truncated at the time limit, or if a step cannot be solved "
-        f'(`info["integration_failed"]`). {_said(task.ends)}{_said(task.tally)}'
+        f'(`info["integration_failed"]`). {_clause(task.ends)}{_clause(task.tally)}'
     )
 
 
 def _arguments(task: Task, effector: Effector) -> str:
     moving = isinstance(task.more, TargetRate)
-    preview = ", preview [s]: shows the target so far ahead" if moving else ""
+    preview = ", preview [s]: shows the target this time ahead" if moving else ""
     start = ", ".join(f"{name} {value:.4g}" for name, value in task.start._asdict().items())
     needs = effector.needs
     which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
@@ -168,11 +167,11 @@ def _arguments(task: Task, effector: Effector) -> str:
         f"initial: {', '.join(map(repr, task.categories))}, or a dict with any of {start} "
         f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
         "max_episode_steps nor, unless success says seconds, the steps that success takes, so "
-        "an episode lasts another time: see docs/hooks.md."
+        "an episode lasts a different time: see docs/hooks.md."
     )
 
 
-# --- what the parts say ---------------------------------------------------------------------
+# --- sentences on the parts -----------------------------------------------------------------
 
 
 def _rate_off(goal: Goal) -> str:
@@ -180,7 +179,7 @@ def _rate_off(goal: Goal) -> str:
 
 
 def _formula(shape: Shape, goal: Goal) -> tuple[str, str]:
-    """1/P + effort; what its letters are besides the goal's."""
+    """1/P + effort, and the meaning of its letters, without the goal's."""
     if isinstance(shape, Miss):
         off = f"(a / {shape.angle:.3g})^2 + " if goal.angle_off else ""
         full = shape.momentum < math.inf
@@ -206,7 +205,7 @@ def _range(low: float, high: float) -> str:
 
 @functools.singledispatch
 def _start(start: Start) -> str:
-    """A sentence on where episodes begin, with a space behind it."""
+    """A sentence on the start of episodes, with a space after it."""
     raise NotImplementedError
 
 
@@ -228,7 +227,7 @@ def _(start: TurnedAway) -> str:
     rates = f"turns at {_range(start.least_rate, start.rate)} rad/s" if start.rate else "is at rest"
     return (
         f"{aims} by an angle in {_range(start.least_angle, start.angle)} rad, with the density "
-        f"of Haar's measure: up to pi all attitudes are alike. The body {rates}; all axes are "
+        f"of Haar's measure: up to pi it is uniform over attitudes. The body {rates}; all axes are "
         "uniform. "
     )
 
@@ -247,13 +246,13 @@ def _(start: Spun) -> str:
     return (
         f"A Haar-uniform attitude, a spin of {_range(start.least_spin, start.spin)} rad/s about "
         "the body z axis, of either sign, and rates across it uniform in a disc of "
-        f"{start.transverse:.4g} rad/s, at the scale 1. The spin wanted is that which the body "
-        f"has at a scale in {_range(start.least_scale, start.scale)}, its logarithm uniform. "
+        f"{start.transverse:.4g} rad/s, at the scale 1. The target spin is the body's spin at a "
+        f"scale in {_range(start.least_scale, start.scale)}, its logarithm uniform. "
     )
 
 
-def _said(part: object) -> str:
-    """What success, an end or a tally has to say besides."""
+def _clause(part: object) -> str:
+    """A further condition of success, an end or a tally."""
     match part:
         case Docked():
             return f", d under {part.distance:g} m and |v| under {part.speed:g} m/s,"

@@ -28,27 +28,27 @@ from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
 MODES = ("human", "rgb_array")
-# What decides whether an episode is long enough.
+# Arguments that affect whether an episode is long enough.
 _OF_TIME = {"actuator", "body", "rate_limit", "satellite", "success", "torque_limit",
             "torque_scale"}  # fmt: skip
-# By name, as an enum's attributes are slow to get.
+# Names of their own, since an enum's attributes are slow to look up.
 _DISABLED, _SAME_STEP = AutoresetMode.DISABLED, AutoresetMode.SAME_STEP
-SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
+SLOWEST, FASTEST = 10, 60  # limits of the frame rate [1/s]
 
 
 class _Described:
-    """What both kinds of environment tell about themselves, and how they are drawn."""
+    """Properties, state and pictures, which both kinds of environment share."""
 
-    _layers: Layers  # where its arguments come from
-    task: Task  # a class has its declaration, an env what its arguments made of that
+    _layers: Layers  # the sources of its arguments
+    task: Task  # of a class its declaration; of an env the task with its arguments
     metadata: dict[str, Any]
     render_mode: str | None
     _viewer: Any = None
-    _warned: bool  # that an episode is short; or nothing was given on which that depends
+    _warned: bool  # of a short episode, or no argument can make it short
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
     np_random: Any  # Gymnasium's generator
-    # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
+    # Only of tasks whose observations name goals: libraries recognise goal tasks by it.
     compute_reward: Callable[..., Any]
 
     def _make(
@@ -59,31 +59,31 @@ class _Described:
         kwargs: dict[str, Any],
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
-        """Build the task for so many bodies; returns the spaces of one observation and action."""
+        """Build the task for `size` bodies; returns the spaces of one observation and action."""
         task, given, layers = type(self).task.resolve(kwargs)
-        if task is not type(self).task:  # whose copies in other processes have it of the class
+        if task is not type(self).task:  # else pickles take the task from the class
             self.task = task
         try:
-            batch, setup, box = Building(task, size, max_episode_steps, given).done()
+            batch, setup, box = Building(task, size, max_episode_steps, given).build()
         except ValueError as error:
-            # The argument with which the message begins, if it is one that the layers have said.
+            # The argument that begins the message, if a layer set it.
             name = next((one for one in ARGUMENTS if re.match(rf"{one}\b", str(error))), None)
             if name is None or name in kwargs:
                 raise
             source = layers.last(name)
-            raise ValueError(f"{error}; {name} is that of the {source}, beside {kwargs}") from error
+            raise ValueError(f"{error}; the {source} sets {name}, given {kwargs}") from error
         if max_episode_steps is not None:
             layers.note(ARGUMENT, [("max_episode_steps",)])
         self._layers = layers
         self._episodes = Episodes(batch, setup, **how)
-        ships = type(self).__module__.startswith("rbgym.")  # and is long enough as it is
+        ships = type(self).__module__.startswith("rbgym.")  # episodes of these are long enough
         self._warned = ships and not kwargs.keys() & _OF_TIME
         if math.isfinite(setup.limit):
             self._warn_of_time(setup.limit)
         if render_mode is not None:
             named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
-        # Shown in its own time where that can be watched, else in slow motion or in fast.
+        # Real time within the limits of the frame rate, else slow or fast motion.
         rate = round(min(max(1.0 / max(self.dt, 1.0 / FASTEST), SLOWEST), FASTEST))
         self.metadata = {**self.metadata, "render_fps": rate}
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
@@ -93,19 +93,19 @@ class _Described:
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """As of any object; AttributeError for an argument of `gym.make`, which is read once."""
+        """Set an attribute; AttributeError for an argument of `gym.make`, which is read once."""
         if name in ARGUMENTS:
             raise AttributeError(f"{name} is set by gym.make, got {value!r}: make another env")
         super().__setattr__(name, value)
 
     def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
-        """As Gymnasium's; AttributeError for what cannot be set, where wrappers would keep it."""
+        """As Gymnasium's; AttributeError for an argument of `gym.make`, which has no effect now."""
         if name in ARGUMENTS:
             setattr(self, name, value)
         return super().set_wrapper_attr(name, value, **how)  # type: ignore[misc]
 
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
-        """Warn, once, where an episode of so many steps ends before what it asks for can."""
+        """Warn once if an episode of `steps` steps is too short for success."""
         setup, lasts = self._episodes.setup, steps * self.dt
         least, held = setup.least_time, setup.settled_steps * self.dt
         if not self._warned and least + held > lasts:
@@ -126,8 +126,8 @@ class _Described:
     def _begin(
         self, lanes: Lanes, seeds: list[int | None], options: dict[str, Any], reseed: Any
     ) -> Observation:
-        """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
-        Gymnasium's reset, once nothing can be refused any more."""
+        """Begin episodes in these lanes, and return the observations of all; a seed None continues
+        the lane's random numbers. reseed: Gymnasium's reset, called after all checks."""
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
         values = parameters.checked(episodes, lanes, options.get("parameters"))
@@ -153,7 +153,8 @@ class _Described:
         return out
 
     def _commands(self, action: Any) -> Array:
-        """The action as commands (n, channels), a copy; errors if there can be no step."""
+        """The action as commands (n, channels), a copy. ResetNeeded if no step is possible,
+        ValueError for another shape or type."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack())
         given = action if type(action) is np.ndarray else real("action", action)
@@ -163,28 +164,28 @@ class _Described:
             )
         return np.array(given, np.float64, order="C", ndmin=2)
 
-    def _presented(self, rows: Observation) -> Any:
-        """What the user gets of the kernel's rows."""
+    def _present(self, rows: Observation) -> Any:
+        """The user's observation from the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
 
     def invariants(self) -> dict[str, Any]:
-        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
+        """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now."""
         found = self._episodes.batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """All that the next steps depend on, to the last bit, for `set_state`; but for what a
-        callable hook remembers. rows: (r,), of a vector env (n, r), float64, laid out as in envs of
-        the same arguments. generator: (6,) uint64, of `np_random`. ResetNeeded before a reset."""
+        """The state for `set_state`, from which the next steps follow to the last bit, without the
+        memory of callable hooks. rows: (r,), for a vector env (n, r), float64, laid out as in envs
+        of the same arguments. generator: (6,) uint64, `np_random`. ResetNeeded before a reset."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
         return {"rows": rows, "generator": packed(self.np_random)}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from what `get_state` gave, of this env or one of the same arguments; in a vector
-        env (r,) is for all lanes. ValueError, and nothing is done, for what is no such state."""
+        """Continue from a result of `get_state` of this env or one with the same arguments; in a
+        vector env rows (r,) apply to all lanes. ValueError, without effect, for any other value."""
         rows, generator = checked_state(self._episodes, state, self._episodes.size)
         self._episodes.put_whole_state(rows)
         unpack(generator, self.np_random)
@@ -193,7 +194,7 @@ class _Described:
         self._episodes.ready = True
 
     def _frames(self) -> tuple[Any, ...] | None:
-        """Pictures of the lanes; or None, and a window shows them."""
+        """Pictures of the lanes; None without a render_mode, or if a window shows them."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() draws nothing without a render_mode: give one to the env, "
@@ -203,7 +204,7 @@ class _Described:
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before render()")
         if self._viewer is None:
-            # Not before something is drawn: training need not load it.
+            # Imported on the first picture, so that training does not load it.
             from rbgym.envs.rendering.painter import Viewer
 
             self._viewer = Viewer()
@@ -213,7 +214,7 @@ class _Described:
         return self._viewer.frames(self)  # type: ignore[no-any-return]
 
     def _forget(self, lanes: Lanes) -> None:
-        """Drop the paths that pictures show of episodes that are over."""
+        """Drop the trails of finished episodes from the pictures."""
         if self._viewer is not None:
             self._viewer.forget(lanes.tolist())
 
@@ -224,17 +225,17 @@ class _Described:
 
     @property
     def episodes(self) -> Episodes:
-        """The bodies with their clocks and outcomes, for what drives the kernels itself."""
+        """The bodies with their clocks and outcomes, for code that calls the kernels itself."""
         return self._episodes
 
     @property
     def rate_limit(self) -> float:
-        """The task's limit of the angular velocity [rad/s], which observations show as 1."""
+        """The task's limit of the angular velocity [rad/s], which is 1 in observations."""
         return self.task.rate_limit
 
     @property
     def goal(self) -> Any:
-        """What is to be reached, see rbgym.envs.parts.goals."""
+        """The goal of the task, see rbgym.envs.parts.goals."""
         return self._episodes.setup.parts.goal
 
     @property
@@ -259,7 +260,7 @@ class _Described:
 
     @property
     def torque_limit(self) -> Array:
-        """Torque [N m] that the actuator can have about each body axis alone, (3,)."""
+        """Largest torque (3,) [N m] of the actuator about each body axis alone."""
         return self._episodes.setup.actuator.limits.copy()
 
     @property
@@ -269,8 +270,8 @@ class _Described:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """What an observation shows, by name, each with its first column, size, unit, frame, scale
-        and bounds. Of goals, those of what `task.split` makes the dict of."""
+        """The quantities in an observation by name, each with its first column, size, unit, frame,
+        scale and bounds. In a goal task, of the array that `task.split` makes the dict from."""
         setup = self._episodes.setup
         if "observation" in setup.hooks:
             own = Column("observation", setup.width, unit="", low=-math.inf, high=math.inf)
@@ -280,8 +281,8 @@ class _Described:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia (3,
-        3) [kg m^2, body], and what else `reset` takes. Copies. ResetNeeded before a reset."""
+        """Parameters of the present episodes, in a vector env with a first axis of lanes: inertia
+        (3, 3) [kg m^2, body] and others that `reset` takes. Copies. ResetNeeded before a reset."""
         if not self._episodes.started:
             raise gym.error.ResetNeeded("call reset() before reading parameters")
         found = parameters.read(self._episodes)
@@ -289,7 +290,7 @@ class _Described:
 
     @property
     def surroundings(self) -> dict[str, Any]:
-        """What is around on an orbit, world axes, of a vector env with a first axis of lanes:
+        """The surroundings on an orbit, world axes, in a vector env with a first axis of lanes:
         position (3,) [m] from the Earth's centre, air_velocity (3,) [m/s] of the body through air,
         air_density [kg/m^3], magnetic_field (3,) [T]; and, if there is a Sun, sun_direction (3,)
         and is_lit. Copies. ValueError without an orbit, ResetNeeded before a reset."""
@@ -300,31 +301,31 @@ class _Described:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All numbers that the env was made of, by part and as plain data, each with the layer that
-        has said it: task, satellite, difficulty or argument. See `rbgym.envs.layers`."""
+        """All numbers of the env by part, as plain data, each with the layer that set it: task,
+        satellite, difficulty or argument. See `rbgym.envs.layers`."""
         return resolved(self.task, self._episodes, self._layers)
 
     @property
     def commands(self) -> dict[str, Column]:
-        """What an action commands, by name; the scale is that of a full command."""
+        """The commands in an action by name; scale: effect of a full command."""
         return placed(self._episodes.setup.actuator.commands)
 
     @property
     def actuator(self) -> Any:
-        """What makes torque of the commands, see rbgym.envs.actuators."""
+        """The effector, which turns commands into torque, see rbgym.envs.actuators."""
         return self._episodes.setup.actuator.effector
 
 
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
-    """A body to be turned: the base of every single environment. A subclass has a `task`. What an
-    episode flies with, `parameters` has, and `reset` takes."""
+    """A body to be turned: the base of every single environment. A subclass has a `task`.
+    `parameters` returns the numbers of an episode, and `reset` takes them."""
 
-    # As Gymnasium declares it; each env has its own with the frame rate of its dt.
+    # Gymnasium reads it from the class; each env has a copy with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init__(
         self,
-        /,  # an argument "self" is an unknown one
+        /,  # so that an argument named "self" is an unknown argument
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
         **kwargs: Any,
@@ -339,12 +340,12 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode.
 
-        options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
-        "target_quaternion": (4,), default the identity, and what the actuator has. "parameters":
-        {"inertia": (3, 3), ...}, names as in `parameters`, in place of what would be drawn.
+        options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, optionally with
+        "target_quaternion": (4,), default the identity, and the state of the actuator.
+        "parameters": {"inertia": (3, 3), ...}, names as in `parameters`, replace drawn values.
         """
         if not self._warned and self.spec is not None and self.spec.id in gym.registry:
-            # Of a limit given to gym.make nobody tells an env.
+            # gym.make does not pass its step limit to the env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
@@ -354,7 +355,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags)
         if self._episodes.entries.has_parameters:
             info["parameters"] = self.parameters
-        return self._presented(out[0]), info
+        return self._present(out[0]), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
@@ -364,7 +365,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         info = episodes.entries.of_one(values, flags)
         if episodes.entries.has_parameters:
             info["parameters"] = self.parameters
-        seen, reward = self._presented(observations[0]), values[0]
+        seen, reward = self._present(observations[0]), values[0]
         if self.task.split:
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
@@ -373,9 +374,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         return seen, reward, over, late, info
 
     def render(self) -> Any:
-        """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
-        window shows it, as it does after each step. Changes nothing in the env. Raises
-        DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset."""
+        """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None: a
+        window shows it, as after each step. It does not change the env. Raises
+        DependencyNotInstalled if pygame is missing, and ResetNeeded before a reset."""
         frames = self._frames()
         return None if frames is None else frames[0]
 
@@ -384,14 +385,14 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         self.close_extras()
 
     def invariants(self) -> dict[str, Any]:
-        """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
+        """The present energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm."""
         return {name: value[0].tolist() if value.ndim == 1 else value[0]
                 for name, value in super().invariants().items()}  # fmt: skip
 
     @property
     def state(self) -> dict[str, Any]:
-        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,), time [s];
-        and what the actuator has, under the names that options["state"] takes."""
+        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,) [kg m^2/s,
+        world], time [s]; and the actuator's state, under the names in options["state"]."""
         state = self._episodes.state()
         return {name: value[0].copy() if value.ndim > 1 else float(value[0])
                 for name, value in state.items() if name != "energy"}  # fmt: skip
@@ -433,9 +434,9 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         """Begin episodes in every lane, or in those of options["reset_mask"].
 
         seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
-        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, with perhaps
-        "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as of a
-        single env, each a value for all lanes that begin or one for each.
+        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, optionally with
+        "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as in a
+        single env, with one value for all lanes that begin or one for each.
         """
         how = checked_options(options, "state", "parameters", "reset_mask")
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
@@ -446,10 +447,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         out = self._begin(lanes, seeds, how, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), self._told(*self._episodes.now(), mask)
+        return self._present(out), self._info(*self._episodes.now(), mask)
 
-    def _told(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
-        """`info` of the lanes of a mask."""
+    def _info(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
+        """The `info` of the lanes in a mask."""
         entries = self._episodes.entries
         info = entries.of_all(numbers, flags, mask)
         if entries.has_parameters:  # each with its mask, as Gymnasium has dicts in an `info`
@@ -470,39 +471,39 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         numbers, flags = numbers[:, : self.num_envs], flags[:, : self.num_envs]
         rewards, terminated, truncated = numbers[0], flags[0], flags[1]
         if self.task.split:
-            seen = self._presented(observations)
+            seen = self._present(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
             rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
         if self.autoreset_mode is _SAME_STEP and (ended := terminated | truncated).any():
             final = {
-                "final_obs": _final(ended, self._presented(observations)),
-                "final_info": self._told(numbers, flags, ended),
+                "final_obs": _final(ended, self._present(observations)),
+                "final_info": self._info(numbers, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
             numbers, flags = episodes.now()
         episodes.ready = True
-        info = self._told(numbers, flags, self._every.copy())
+        info = self._info(numbers, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()
-        return self._presented(observations), rewards, terminated, truncated, info
+        return self._present(observations), rewards, terminated, truncated, info
 
     def render(self) -> tuple[Any, ...] | None:
-        """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array", of 64 at
-        most; with "human" None, and a window shows them. Errors as of a single env."""
+        """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array", for the
+        first 64 lanes; with "human" None: a window shows them. Errors as in a single env."""
         return self._frames()
 
     @property
     def state(self) -> dict[str, Array]:
-        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,); and what
-        the actuator has, under the names that options["state"] takes."""
+        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,), units as
+        in a single env; and the actuator's state, under the names in options["state"]."""
         return {k: v for k, v in self._episodes.state().items() if k != "energy"}
 
 
 def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:
-    """The observations of lanes that have ended, as Gymnasium's SAME_STEP mode wants them."""
+    """The observations of lanes that have ended, in the form of Gymnasium's SAME_STEP mode."""
     final = np.empty(len(ended), dtype=object)
     for lane in np.flatnonzero(ended):
         final[lane] = (
@@ -514,7 +515,7 @@ def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
-    """The native vector environment of a single one, to be kept in its module as `XVectorEnv`."""
+    """The native vector environment of a single one; its module must name it `XVectorEnv`."""
     name = single.__name__.removesuffix("Env") + "VectorEnv"
     space = {
         "task": single.task,
@@ -524,5 +525,5 @@ def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
     }
     if single.task.split:
         space["compute_reward"] = single.compute_reward
-    # Gymnasium's class by name, for libraries that look at the direct bases only.
+    # Gymnasium's class is named for libraries that check direct bases only.
     return type(name, (AttitudeVectorEnv, gym.vector.VectorEnv), space)

@@ -1,4 +1,4 @@
-"""How an environment is built: of a task, and of the arguments of `gym.make`."""
+"""Builds an environment from a task and the arguments of `gym.make`."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import resolve_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
-from rbgym.envs.orbit import chosen_orbit
+from rbgym.envs.orbit import resolve_orbit
 from rbgym.envs.parts import (
     constraints,
     disturbances,
@@ -30,7 +30,7 @@ from rbgym.envs.parts import (
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
-from rbgym.envs.parts.sensors import chosen_sensor, failing
+from rbgym.envs.parts.sensors import failing, resolve_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -39,14 +39,14 @@ from rbgym.quaternion import Array
 if TYPE_CHECKING:
     from rbgym.envs.task import Task
 
-_SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
-_PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
+_SHORTEST = 1e-100  # s; shortest step whose reciprocal, squared, is a finite float
+_PULL = 1.5  # N m, a little over the largest torque towards a soft wall, which repels bodies
 _HOOKS = "reward", "termination", "disturbance", "observation"
-_SLACK = 1.05  # of rates: the schemes follow the motion only to their order
+_SLACK = 1.05  # factor of the bounds of rates, for the error of the schemes
 
 
 class Building:
-    """The steps of building; each reads what those before it have set."""
+    """The steps of building an environment; each uses the results of those before it."""
 
     def __init__(
         self, task: "Task", size: int, max_episode_steps: int | None, given: Arguments
@@ -58,14 +58,14 @@ class Building:
             self.limit = float(count("max_episode_steps", max_episode_steps))
 
     @quietly
-    def done(self) -> tuple[Batch, Setup, spaces.Box]:
-        """The bodies, the episodes and the observation space."""
+    def build(self) -> tuple[Batch, Setup, spaces.Box]:
+        """The bodies, the setup of the episodes and the observation space."""
         self._choose_body()
         self._choose_actuator()
         self._choose_potential()
         self._choose_parts()
         self._make_batch()
-        hooks = self._tried_hooks()
+        hooks = self._check_hooks()
         setup = Setup(
             parts=self.parts,
             terms=() if self.task.split else self.parts.reward.terms(),
@@ -85,13 +85,13 @@ class Building:
         return self.batch, setup, self.space
 
     def _choose_body(self) -> None:
-        """Body and weight, control period, and torque of a full command."""
+        """Set body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
         body = task.body() if given.body is None else given.body
         self.body = made_or_given("body", RigidBody, body)
         self.weight = task.weight_of(self.body, given.mgl)
         if not self.weight and task.potential is None and self.body.center_of_mass.any():
-            self.body = self.body.about(self.body.center_of_mass)  # about which it turns in flight
+            self.body = self.body.about(self.body.center_of_mass)  # a free body turns about it
         self.dt = positive("dt", _or(given.dt, task.dt))
         of_task = integrators.get(_or(given.integrator, task.integrator)).name == task.integrator
         usual = task.substeps if of_task else task.substeps_of_others
@@ -106,7 +106,7 @@ class Building:
         self.torque_limit = self.strength * np.broadcast_to(full, (3,))
 
     def _choose_actuator(self) -> None:
-        """What differs from episode to episode; what disturbs; orbit, actuator and scheme."""
+        """Set randomization, disturbance, orbit, actuator and scheme."""
         task, given = self.task, self.given
         self.randomization, spread = uncertainty.resolve_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
@@ -136,17 +136,17 @@ class Building:
         effector = self.actuator.effector
         self.orbit = effector.around
         if self.orbit is None and given.orbit is not None:
-            self.orbit = chosen_orbit(given.orbit)
+            self.orbit = resolve_orbit(given.orbit)
         if self.disturbance.sees_orbit() and self.orbit is not None:
             self.disturbance = self.disturbance.along(self.orbit)
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
 
     def _choose_potential(self) -> None:
-        """Sensor, and motion of a target; weight, or the orbit, one for all that needs it."""
+        """Set sensor, goal, reference and potential; all parts share one orbit."""
         task, effector, pull = self.task, self.actuator.effector, self.pull
         hides = isinstance(task.form, Hidden) or "hidden" in _listed(self.given.observation)
-        self.sensor = chosen_sensor(
+        self.sensor = resolve_sensor(
             self.given.sensor, task.sensor, self.dt, task.rate_limit, hides=hides
         )
         self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
@@ -162,13 +162,13 @@ class Building:
         gradient = "disturbance['gravity_gradient']"
         uses = {
             gradient: pull is True,
-            "disturbance of what is around": self.disturbance.sees_orbit(),
+            "disturbance by the surroundings": self.disturbance.sees_orbit(),
             "actuator with coils": effector.around is not None,
-            "goal towards the Sun": self.goal.faces_sun(),
+            "goal that faces the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
             "sensor that the Earth blinds": self.sensor.sees_orbit(),
-            "a magnetometer beside an actuator without coils": alone,
+            "magnetometer with an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):
@@ -177,7 +177,7 @@ class Building:
                 "that scales, and where there is another potential"
             )
         orbit = self.orbit
-        useless = orbit is not None and not (needed or self.hooks)  # callables see where it is
+        useless = orbit is not None and not (needed or self.hooks)  # callables may use the orbit
         if useless or (needed and orbit is None):
             must = f"given with {needed[0]}" if needed else f"left out without any of {[*uses]}"
             raise ValueError(f"orbit must be {must}, got {orbit!r}")
@@ -203,7 +203,7 @@ class Building:
         self.potential: Potential = potential or NoPotential()
 
     def _choose_parts(self) -> None:
-        """What is asked for, where episodes begin and end, what is seen and rewarded."""
+        """Set goal, start, endings, constraints, observation and reward."""
         task, given = self.task, self.given
         goal, sensor = self.goal, self.sensor
         sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
@@ -220,10 +220,10 @@ class Building:
         also: Any = limited or More()
         if sensor.extra().width():
             also = Both(sensor.extra(), also)
-        form, *told = _listed(given.observation) or [None]
-        if told:
+        form, *shown = _listed(given.observation) or [None]
+        if shown:
             varied, channels = given.randomization or (), self.actuator.record.channels()
-            also = Both(also, parameters.columns_of(told, varied, sensor, channels, self.body))
+            also = Both(also, parameters.columns_of(shown, varied, sensor, channels, self.body))
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
@@ -243,7 +243,7 @@ class Building:
         )
 
     def _observation(self, name: Any) -> Observation:
-        """What is seen; its rates stay within what there can be."""
+        """The observation, whose bounds hold all rates that a body can reach."""
         task, given = self.task, self.given
         if task.form is not None and not (isinstance(name, str) and name == task.form.label):
             raise ValueError(f"observation must be {task.form.label!r} in this task, got {name!r}")
@@ -252,7 +252,7 @@ class Building:
                 raise ValueError(
                     "observation must be named with sensor, its faults, or preview, got a callable"
                 )
-            name = "quaternion"  # of which nothing is shown
+            name = "quaternion"  # a placeholder: the callable replaces its columns
         named("observation", name, FORMS, " or a callable")
         rates = self._rate_bounds(self.actuator.largest + self.disturbance.largest_torque())
         with np.errstate(over="ignore"):
@@ -272,9 +272,9 @@ class Building:
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit,
-        under a torque (3,) [N m] and the potential's. A body with two equal moments keeps its spin
-        apart, unless rotors couple it. Any other can pour its energy into its smallest axis: sqrt(J
-        omega . omega) grows by at most |torque| dt / sqrt(J_min)."""
+        under a torque (3,) [N m] and the potential's. The spin of a body with two equal moments is
+        decoupled, unless rotors couple it. Any other body can move all energy to its smallest axis:
+        sqrt(J omega . omega) grows by at most |torque| dt / sqrt(J_min)."""
         body, dt, limit = self.body, self.dt, self.task.rate_limit
         if isinstance(self.potential, HeavyTop | SoftWall):
             torque = torque + abs(getattr(self.potential, "mgl", _PULL))
@@ -289,8 +289,8 @@ class Building:
         return np.asarray(_SLACK * bounds)
 
     def _least_time(self) -> float:
-        """Least time [s], at full torque about the slowest axis, of what is asked for: to empty the
-        wheels, to stop the fastest tumble, or the largest turn from rest to rest; or 0."""
+        """Least time [s] of the task at full torque about the slowest axis: to empty the wheels, to
+        stop the fastest tumble, or for the largest turn from rest to rest; 0 if unknown."""
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         coils: Any = effector.sheds
@@ -307,14 +307,14 @@ class Building:
             return 0.0
         turned, rate = (np.eye(3), self.body.inertia, limits), np.asarray(self.task.rate_limit)
         if wheels := effector.main.rotors:
-            # None may be full, nor what they hold turn with the body faster than a torque can.
+            # No wheel may saturate, and the torque must turn the stored momentum with the body.
             rate = np.minimum(rate, wheels.filling_time / self.strength / slowness(*turned))
             held = wheels.start * float(np.max(wheels.momentum * wheels.shares))
             rate = np.minimum(rate, limits.min() / held) if held > 0.0 else rate
         return float(eigenaxis_time(angle, *turned, rate).max())
 
     def _make_batch(self) -> None:
-        """The bodies, as they are before their first episode, and the space of what they show."""
+        """Make the bodies, in their state before the first episode, and the observation space."""
         record = self.actuator.record
         own = type(self.randomization).vary, type(record).rebuild
         self.batch = batch = Batch(
@@ -344,12 +344,13 @@ class Building:
         columns = placed((*own, *self.actuator.columns)).values()
         if not columns:
             raise ValueError(
-                "observation must show something: 'hidden' must be with a gyro or what else is "
-                f"shown, got sensor={self.given.sensor!r}"
+                "observation must have a column: 'hidden' needs a gyro or another instrument "
+                f"that is shown, got sensor={self.given.sensor!r}"
             )
         self.space = spaces.Box(*bounds(columns).astype(np.float32))
 
-    def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
+    def _check_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
+        """The callable arguments, each called once to check its result."""
         hooks = self.hooks
         if not hooks:
             return hooks
@@ -370,7 +371,7 @@ class Building:
 
 
 def _listed(value: Any) -> list[Any]:
-    """The names of a list, or the one that is given by itself."""
+    """The names in a list; a single name as a list."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

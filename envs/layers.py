@@ -1,9 +1,9 @@
-"""Where the numbers of an env come from: layers, each of which changes what it names.
+"""Layers of arguments, from which the numbers of an env come; each overrides those below it.
 
-The lowest is the task as it is declared; then what a satellite brings, what a difficulty stands
-for, and on top the arguments of `gym.make`. An argument whose value is a dict is joined with the
-layers below key by key, an actuator part by part (see `rbgym.envs.actuators.merge`); a key whose
-value is None is taken away. An argument that is None says nothing.
+The lowest layer is the declaration of the task; then come the satellite, the difficulty, and on top
+the arguments of `gym.make`. An argument whose value is a dict is merged with the layers below key
+by key, an actuator part by part (see `rbgym.envs.actuators.merge`); a key with the value None is
+removed. An argument that is None changes nothing.
 """
 
 import math
@@ -21,16 +21,16 @@ from rbgym.envs.orbit import Orbit
 Path = tuple[str, ...]
 TASK, SATELLITE, DIFFICULTY, ARGUMENT = "task", "satellite", "difficulty", "argument"
 OF_BODY = ("inertia", "mass", "center_of_mass")
-# What coils repeat of it.
+# Fields of coils that repeat those of the orbit.
 _OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
-_TLE = "tle"  # says a whole orbit, too
-_WHOLE = {"reward", "satellite"}  # a sum of weights that joined another's would be neither's
+_TLE = "tle"  # a key that defines a whole orbit
+_WHOLE = {"reward", "satellite"}  # replaced as a whole: merged weights would mean neither reward
 
 
 @dataclass
 class Layers:
-    """Arguments joined layer by layer, and by (name,) or (name, key) the layer that has said it."""
+    """Arguments merged layer by layer; sources: the layer that set each (name,) or (name, key)."""
 
     arguments: dict[str, Any] = field(default_factory=dict)
     sources: dict[Path, str] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Layers:
             if value is None:
                 continue
             above = value
-            if name == "disturbance" and callable(value):  # stands beside those of a dict
+            if name == "disturbance" and callable(value):  # is added to the disturbances of a dict
                 above = {"torque": value}
-            self.arguments[name] = _joined(name, self.arguments.get(name), above)
+            self.arguments[name] = _merge(name, self.arguments.get(name), above)
             if name == "actuator":
                 named = actuators.split_combined(actuators.merge(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
@@ -52,40 +52,40 @@ class Layers:
                 self.note(source, [(name,)])
 
     def note(self, source: str, paths: Iterable[Path]) -> None:
-        """Say that these come from a layer, and all that is in them."""
+        """Record a layer as the source of these paths and of all paths below them."""
         for path in paths:
             for known in [one for one in self.sources if one[: len(path)] == path]:
                 del self.sources[known]
             self.sources[path] = source
 
     def source(self, *path: str) -> str:
-        """The layer which has said this, or something that it is in; else the task."""
+        """The layer that set this path or one above it; else the task."""
         for end in range(len(path), 0, -1):
             if path[:end] in self.sources:
                 return self.sources[path[:end]]
         return TASK
 
     def last(self, name: str) -> str:
-        """The highest layer which has said anything of this argument; else the task."""
-        said = {source for path, source in self.sources.items() if path[0] == name}
-        return next((one for one in (ARGUMENT, DIFFICULTY, SATELLITE) if one in said), TASK)
+        """The highest layer that set any part of this argument; else the task."""
+        found = {source for path, source in self.sources.items() if path[0] == name}
+        return next((one for one in (ARGUMENT, DIFFICULTY, SATELLITE) if one in found), TASK)
 
 
-def _joined(name: str, below: Any, above: Any) -> Any:
+def _merge(name: str, below: Any, above: Any) -> Any:
     if name == "actuator":
         return actuators.merge(below, above)
     if name == "body" and isinstance(below, RigidBody) and isinstance(above, Mapping):
         below = {name: getattr(below, name) for name in OF_BODY}
     if name == "initial" and isinstance(below, Mapping) and isinstance(above, Mapping):
-        below = _within(below, above)
+        below = _without_conflicts(below, above)
     if name in _WHOLE or not isinstance(above, Mapping) or _TLE in above:
         return above
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a preset says of a start, but for bounds that contradict what is given."""
+def _without_conflicts(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A preset's bounds of a start, without those that contradict the given ones."""
     rest = dict(preset)
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, int | float):
@@ -100,7 +100,7 @@ def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     """The tree of parts, by the names of the arguments of `gym.make`; a leaf is {"value": plain
-    data, "source": name of the layer that has said it}."""
+    data, "source": name of the layer that set it}."""
     setup, batch, arguments = episodes.setup, episodes.batch, layers.arguments
     parts, body, actuator = setup.parts, batch.bodies[0], setup.actuator
 
@@ -111,13 +111,13 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         return {key: leaf(value, name, key) for key, value in values.items()}
 
     def part(name: str, record: Record) -> dict[str, Any]:
-        """A part by its fields, of which arguments may have other names."""
+        """The fields of a part; arguments may have other names."""
         source = layers.last(name)
         kind = {"kind": type(record).__name__, **record._asdict()}
         return {key: {"value": plain(value), "source": source} for key, value in kind.items()}
 
-    said = [name for name in ("difficulty", "satellite") if name in arguments]
-    tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in said}
+    given = [name for name in ("difficulty", "satellite") if name in arguments]
+    tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in given}
     tree |= {
         "body": each("body", {name: getattr(body, name) for name in OF_BODY}),
         "mgl": leaf(getattr(batch.potential, "mgl", 0.0), "mgl"),
@@ -169,7 +169,7 @@ def lines(tree: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dicts of them; None for no limit, the name of what else."""
+    """The value as numbers, strings, lists and dicts; infinity as None, other objects by name."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):

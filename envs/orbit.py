@@ -1,16 +1,16 @@
-"""An orbit about the Earth, and what there is on it: gravity gradient, magnetic field, Sun.
+"""An orbit about the Earth, and its surroundings: gravity gradient, magnetic field, Sun.
 
-World axes are inertial, the third that of the Earth; the orbit has its ascending node on the first,
-or, where J2 moves it, the first is that of the March equinox.
+World axes are inertial, the third along the Earth's axis. The first points to the ascending node of
+the orbit or, if J2 moves the node, to the March equinox.
 The field is that of a dipole at the Earth's centre, tilted against the axis of rotation:
 
     B = (B_e / r^3) (3 (d . u) u - d),
 
 u the unit vector from the centre to the satellite, r its distance in Earth radii, d the direction
 of the dipole's magnetic moment, which turns with the Earth, B_e the field at the magnetic equator
-on the ground; or that of IGRF-14. The Sun is at an infinite distance, and the shadow of the Earth a
-cylinder. Nothing changes the orbit, or with `j2` the oblateness of the Earth its node, its perigee
-and its mean motion, by their secular rates of first order: with s = 1.5 J2 n (R / p)^2 that
+on the ground; or the field is that of IGRF-14. The Sun is infinitely far, and the Earth's shadow is
+a cylinder. The orbit is constant; with `j2` the Earth's oblateness changes node, perigee and mean
+anomaly at their secular rates of first order. With s = 1.5 J2 n (R / p)^2 these are
 
     of the node            -s cos i
     of the perigee         s (2 - 2.5 sin^2 i)
@@ -55,14 +55,14 @@ EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
 _J2, _EQUATOR = 1.08262668e-3, 6378.137e3  # oblateness, and radius of the equator [m]
 _DIPOLE, _IGRF = "dipole", "igrf"
 _OBLIQUITY = math.radians(23.44)  # of the ecliptic
-# The Sun: longitude of its perigee in 2026, in turns, and the equation of the centre [rad].
+# The Sun: longitude of perigee in 2026, in turns, and the equation of the centre [rad].
 _SUN_PERIGEE = 282.93 / 360.0
 _CENTRE, _CENTRE_2 = math.radians(1.915), math.radians(0.020)
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 
-# Rows, in turns: the mean place on the orbit from its node, the dipole's moment around the axis of
-# the Earth, the Sun around the ecliptic from the March equinox, the orbit's node from there, and,
-# where J2 moves it, the perigee from the node.
+# Rows, in turns: mean argument of latitude; right ascension of the dipole's moment; the Sun's
+# longitude from the March equinox; the orbit's node from there; and, if J2 moves it, the argument
+# of the perigee.
 _ORBIT, _EARTH, _SEASON, _NODE, _PERIGEE = range(5)
 
 
@@ -70,17 +70,18 @@ _ORBIT, _EARTH, _SEASON, _NODE, _PERIGEE = range(5)
 class Orbit:
     """An orbit about the Earth.
 
-    altitude: of the perigee [m], above 6371.2 km. inclination [rad]. eccentricity, up to 0.95, and
-    perigee: its angle from the ascending node [rad]. equator_field [T], tilt [rad]: of the Earth's
-    dipole at its equator on the ground and against the axis, by default that of IGRF-14 in 2025.
-    model: of the field, "dipole", or "igrf" for all of IGRF-14 in a `year` from 2025.0 to 2030.0.
+    altitude: of the perigee [m], above 6371.2 km. inclination [rad]. eccentricity: up to 0.95.
+    perigee: angle from the ascending node [rad]. equator_field [T]: of the Earth's dipole, at its
+    equator on the ground; tilt [rad]: of the dipole against the Earth's axis; defaults of IGRF-14
+    in 2025. model: of the field, "dipole", or "igrf" for all of IGRF-14 in a `year` from 2025.0 to
+    2030.0.
 
-    j2: whether the oblateness of the Earth moves node and perigee; the Sun moves then too. World
-    axes are then those of the mean equator and equinox of date, and episodes begin at what is given
-    of these, the rest is drawn: node, its right ascension, and mean anomaly [rad]; date, of ISO
-    8601 with its offset from UTC, which gives "igrf" its year too.
+    j2: whether the oblateness of the Earth moves node and perigee; the Sun moves then too, and
+    world axes are those of the mean equator and equinox of date. Episodes begin at node (right
+    ascension [rad]), anomaly (mean [rad]) and date (ISO 8601 with its offset from UTC, also the
+    year of "igrf"); those not given are drawn.
 
-    Raises ValueError for numbers out of range: of an orbit inside the Earth, or an open one.
+    Raises ValueError for numbers out of range, such as an orbit inside the Earth or an open one.
     """
 
     altitude: float
@@ -140,10 +141,10 @@ class Orbit:
     def from_tle(
         cls, line1: str, line2: str, date: str | datetime | None = None, model: str = _DIPOLE
     ) -> "Orbit":
-        """The orbit of a two-line element set, with `j2`, at its epoch or at another date, up to
-        which its secular rates carry it; its drag is left out.
+        """The orbit of a two-line element set, with `j2`, at its epoch or propagated by its secular
+        rates to another date; drag is ignored.
 
-        ValueError, naming the line and what is wrong, for lines which are not of the format.
+        ValueError, which names the line and the error, for lines in another format.
         """
         found = TwoLines.read(line1, line2)
         e, i, axis = found.eccentricity, found.inclination, _axis(found.rate)
@@ -181,13 +182,13 @@ class Orbit:
 
     @property
     def field(self) -> float:
-        """Half of what no field [T] of the orbit exceeds: with a dipole, the field above its
-        equator at the height of the perigee, of which that above its poles is twice."""
+        """Half of an upper bound of the field [T] on the orbit: with a dipole, the field above its
+        equator at the height of the perigee; above its poles it is twice that."""
         more = STRONGEST if self.model == _IGRF else 1.0
         return more * self.equator_field * (EARTH_RADIUS / self.radius) ** 3
 
     def record(self, pulls: bool = False, sun: bool = False) -> "OnOrbit":
-        """The potential that moves along it; pulls: whether there is a gravity gradient; sun:
+        """The potential of a body on the orbit; pulls: whether there is a gravity gradient; sun:
         whether there is a Sun."""
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
@@ -213,7 +214,7 @@ class Orbit:
         )
 
     def _beginning(self) -> tuple[float, ...]:
-        """Where an episode begins, in turns, by rows; NaN for what is drawn."""
+        """The rows at the start of an episode, in turns; NaN for those to be drawn."""
         earth = season = math.nan
         if self.date is not None:
             earth, season = bearings(moment("Orbit.date", self.date))
@@ -231,15 +232,16 @@ def _axis(motion: float) -> float:
 
 
 def _secular_rates(axis: float, e: float, i: float) -> tuple[float, float, float]:
-    """Of node, perigee and mean anomaly [rad/s], by J2; of the semi-major axis [m]."""
+    """Rates of node, perigee and mean anomaly [rad/s] by J2; axis: semi-major [m]."""
     n, square = math.sqrt(EARTH_GRAVITY / axis**3), math.sin(i) ** 2
     s = 1.5 * _J2 * n * (_EQUATOR / (axis * (1.0 - e * e))) ** 2
     anomaly = n + s * (1.0 - 1.5 * square) * math.sqrt(1.0 - e * e)
     return -s * math.cos(i), s * (2.0 - 2.5 * square), anomaly
 
 
-def chosen_orbit(value: Any) -> Orbit:
-    """The orbit that an argument says: one, or a dict of its arguments, or of those of a "tle"."""
+def resolve_orbit(value: Any) -> Orbit:
+    """The orbit of an argument: an `Orbit`, a dict of its arguments, or a dict with a "tle" and
+    arguments of `Orbit.from_tle`."""
     if isinstance(value, Mapping) and "tle" in value:
         lines = value["tle"]
         if not isinstance(lines, list | tuple) or len(lines) != 2:
@@ -249,35 +251,35 @@ def chosen_orbit(value: Any) -> Orbit:
     return made_or_given("orbit", Orbit, value)
 
 
-# The shape of an orbit; a place, in turns from the node, is the mean argument of latitude.
+# Shapes of an orbit; a place is the mean argument of latitude, in turns from the node.
 class Circle(Record):
-    """An orbit at one distance."""
+    """A circular orbit."""
 
     is_round = constant(True)
 
     def polar(self, place):
-        """Cosine and sine of the angle from the node, and distance of the perigee / distance."""
+        """Cosine and sine of the argument of latitude, and distance of the perigee / distance."""
         cos, sin = cos_sin(math.tau * place)
         return cos, sin, 1.0
 
     def half(self, place):
-        """Cosine and sine of half that angle, and the same ratio."""
+        """Cosine and sine of half the argument of latitude, and the same ratio."""
         cos, sin = cos_sin(math.pi * place)
         return cos, sin, 1.0
 
     def quickness(self, nearness):
-        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: the
-        ratio."""
+        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: from
+        `polar`."""
         return 1.0, 1.0
 
     def climb(self, place, cos, sin):
-        """Velocity away from the Earth / mean motion / distance of the perigee; cos, sin: of the
-        angle from the node."""
+        """Radial velocity / mean motion / distance of the perigee; cos, sin: of the argument of
+        latitude."""
         return 0.0
 
 
 class Ellipse(Record):
-    """eccentricity; perigee: its angle from the node, in turns."""
+    """An elliptic orbit. perigee: angle from the node, in turns."""
 
     eccentricity: float
     perigee: float
@@ -309,11 +311,12 @@ class Ellipse(Record):
 
 
 class Precessing(Record):
-    """One whose node and perigee move. A place is the mean argument of latitude, the node and the
-    angle of the perigee, in turns.
+    """An orbit whose node and perigee move. A place is the mean argument of latitude, the node and
+    the argument of the perigee, in turns.
 
-    advance, weight: rate of the perigee, and square of Kepler's mean motion, over those of the mean
-    anomaly. turns: in a second; begins: in turns, NaN for what is drawn; of each row.
+    advance: rate of the perigee / rate of the mean anomaly; weight: (Kepler's mean motion / rate of
+    the mean anomaly)^2. turns: rate of each row [turns/s]; begins: start of each row, in turns, NaN
+    if drawn.
     """
 
     eccentricity: float
@@ -338,12 +341,12 @@ class Precessing(Record):
 
 
 class OnOrbit(Potential):
-    """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
+    """A satellite's place on an orbit, the Earth's rotation, and the surroundings there.
 
-    path: `Circle`, `Ellipse` or `Precessing`; places: as many numbers as there are rows, four with
-    a Sun; turning: rate of the mean anomaly; earth: of the Earth's rotation [turns/s].
-    cos_inclination, sin_inclination: of the orbit. field: that of `Orbit` [T]; magnetism: `Dipole`
-    or `Harmonics`. ground: radius of the Earth over the distance of the perigee.
+    path: `Circle`, `Ellipse` or `Precessing`; places: initial rows, four or more with a Sun;
+    turning: rate of the mean anomaly, earth: of the Earth's rotation [turns/s]. cos_inclination,
+    sin_inclination: of the orbit. field: `Orbit.field` [T]; magnetism: `Dipole` or `Harmonics`.
+    ground: radius of the Earth / distance of the perigee.
     """
 
     path: Any
@@ -360,7 +363,7 @@ class OnOrbit(Potential):
         return len(self.places)
 
     def start_phase(self, physics, buffer, i):
-        """It stays where it was put or drawn."""
+        """Nothing: the rows are given or drawn elsewhere."""
 
     def draw_phase(self, physics, buffer, i, u):
         k = i + physics.potential_row() * LANES
@@ -368,8 +371,8 @@ class OnOrbit(Potential):
             buffer[k + row * LANES] = self.drawn_place(physics, u[row])
 
     def drawn_place(self, physics, uniform):
-        """A place of a number from 0 to 1."""
-        # Of what begins with the leading digits where there are wheels, the digits behind.
+        """A place in turns from a uniform number in [0, 1)."""
+        # With wheels, the leading digits are used for these, so take the digits behind them.
         fine = 1024.0 * uniform
         return (fine - math.floor(fine) if physics.actuator.turns_rotors() else uniform) - 0.5
 
@@ -386,51 +389,51 @@ class OnOrbit(Potential):
     def rows_for(self, body: RigidBody) -> list[float]:
         return [*self.places]
 
-    # What there is, `ahead` seconds after the lane's state, world axes.
+    # The surroundings `ahead` seconds after the lane's state, world axes.
     def place(self, physics, buffer, i, ahead):
         """The place on the orbit, in turns."""
         k = i + physics.potential_row() * LANES
         return wrapped(buffer[k + _ORBIT * LANES] + self.turning * ahead)
 
     def place_in(self, state):
-        """The same, of a state of one body by names."""
+        """The same, from the named state of one body."""
         return float(state["orbit_phase"])
 
     def in_world(self, place, x, y):
-        """A vector in the plane of the orbit, of parts along the node and a quarter turn on."""
+        """A vector in the orbit plane; x: along the node, y: a quarter turn further."""
         return x, self.cos_inclination * y, self.sin_inclination * y
 
     def carried_frame(self, place, q, rate):
-        """A frame on the orbit, given from the node, and its angular velocity in its own axes, of
-        which it turns about the second."""
+        """A frame q relative to the node, in the world, and its angular velocity in its own axes;
+        rate: about its second axis."""
         return q, (0.0, rate, 0.0)
 
     def earth_past_node(self):
-        """How fast the Earth turns under the orbit [turns/s]."""
+        """Rate of the Earth's rotation relative to the node [turns/s]."""
         return self.earth
 
     def upwards(self, place):
-        """Unit vector from the centre of the Earth, and distance of the perigee / distance."""
+        """Unit vector from the Earth's centre, and distance of the perigee / distance."""
         cos, sin, nearness = self.path.polar(place)
         return self.in_world(place, cos, sin), nearness
 
     def field_at(self, place, earth):
-        """B [T]; place, earth: on the orbit and of the Earth, in turns."""
+        """B (3,) [T]; place: on the orbit, earth: angle of the Earth, in turns."""
         up, nearness = self.upwards(place)
         return self.magnetism.flux(up, nearness, earth)
 
     def field_ahead(self, physics, buffer, i, ahead):
-        """B [T]."""
+        """B (3,) [T] `ahead` seconds from now."""
         k = i + physics.potential_row() * LANES
         earth = wrapped(buffer[k + _EARTH * LANES] + self.earth * ahead)
         return self.field_at(self.place(physics, buffer, i, ahead), earth)
 
     def nadir_frame(self, physics, buffer, i, ahead):
-        """Attitude of the frame whose z axis points to the Earth and whose x axis lies along the
-        motion around it, and its angular velocity in its own axes [rad/s]."""
+        """Attitude of the frame with z towards the Earth and x along the orbital motion, and its
+        angular velocity in its own axes [rad/s]."""
         place = self.place(physics, buffer, i, ahead)
         cos, sin, nearness = self.path.half(place)
-        # cos and sin of half the inclination, which is at most half a turn
+        # Cosine and sine of half the inclination, which is at most half a turn.
         c = math.sqrt(0.5 * (1.0 + self.cos_inclination))
         s = math.sqrt(max(0.5 * (1.0 - self.cos_inclination), 0.0))
         q = qmul((c, s, 0.0, 0.0), qmul((cos, 0.0, 0.0, sin), (0.5, -0.5, -0.5, 0.5)))
@@ -438,7 +441,7 @@ class OnOrbit(Potential):
         return self.carried_frame(place, q, -math.tau * self.turning * speed)
 
     def course(self, place):
-        """Height above the ground [m], and velocity through air that turns with the Earth [m/s]."""
+        """Altitude [m], and velocity (3,) [m/s] relative to air that turns with the Earth."""
         cos, sin, nearness = self.path.polar(place)
         _, quickness = self.path.quickness(nearness)
         lowest, rate = EARTH_RADIUS / self.ground, math.tau * self.turning
@@ -450,31 +453,31 @@ class OnOrbit(Potential):
         return distance - EARTH_RADIUS, sub(through, wind)
 
     def sunwards(self, physics, buffer, i):
-        """Unit vector to the Sun."""
+        """Unit vector to the Sun, world axes."""
         k = i + physics.potential_row() * LANES
         return self.sun_at(buffer[k + _SEASON * LANES], buffer[k + _NODE * LANES])
 
     def sun_at(self, season, node):
-        """The same; season, node: of the Sun and of the orbit, in turns."""
+        """The same; season: longitude of the Sun, node: of the orbit, in turns."""
         cos, sin = cos_sin(math.tau * wrapped(season))
         cos_n, sin_n = cos_sin(math.tau * wrapped(node))
         y = math.cos(_OBLIQUITY) * sin
         return (cos_n * cos + sin_n * y, cos_n * y - sin_n * cos, math.sin(_OBLIQUITY) * sin)
 
     def is_lit(self, physics, buffer, i):
-        """Whether the satellite is outside the cylinder of the Earth's shadow."""
+        """Whether the satellite is outside the Earth's cylindrical shadow."""
         up, nearness = self.upwards(self.place(physics, buffer, i, 0.0))
         along, ground = dot(up, self.sunwards(physics, buffer, i)), self.ground * nearness
         return (along >= 0.0) | (1.0 - along * along >= ground * ground)
 
 
 class Around(OnOrbit):
-    """On a `Precessing` orbit. World axes are those of the equator and the equinox."""
+    """A satellite on a `Precessing` orbit. World axes are those of the equator and the equinox."""
 
     def draw_phase(self, physics, buffer, i, u):
         k = i + physics.potential_row() * LANES
         for row in range(self.row_count()):
-            begin = self.path.begins[row]  # never drawn of a perigee, for which there is no number
+            begin = self.path.begins[row]  # a perigee is always given: no random number is left
             drawn = self.drawn_place(physics, u[min(row, _NODE)])
             buffer[k + row * LANES] = begin if begin == begin else drawn
 
@@ -510,7 +513,7 @@ class Around(OnOrbit):
         return self.earth - self.path.turns[_NODE]
 
     def sun_at(self, season, node):
-        """The same, of the Sun's mean longitude, in world axes."""
+        """The same, from the Sun's mean longitude, in world axes."""
         g = math.tau * wrapped(season - _SUN_PERIGEE)
         (cos, sin), (_, twice) = cos_sin(g), cos_sin(2.0 * g)
         cos, sin = cos_sin(math.tau * wrapped(season) + _CENTRE * sin + _CENTRE_2 * twice)
@@ -518,14 +521,14 @@ class Around(OnOrbit):
 
 
 class Coasting(OnOrbit, NoPotential):
-    """One that nothing turns by."""
+    """A satellite on an orbit without gravity gradient."""
 
 
 class Pulled(OnOrbit):
-    """One with a gravity gradient: V = 1.5 (mu/r^3) c . J c, c = R^T u.
+    """A satellite with a gravity gradient: V = 1.5 (mu/r^3) c . J c, c = R^T u.
 
-    On a circle Jacobi's integral is reported in the place of the energy, on an ellipse kinetic
-    energy plus V, which nothing conserves; see `rbgym.CircularOrbit` and `rbgym.KeplerOrbit`.
+    The reported energy is Jacobi's integral on a circle; on an ellipse it is kinetic energy plus V,
+    which is not conserved; see `rbgym.CircularOrbit` and `rbgym.KeplerOrbit`.
     """
 
     moves = constant(True)
@@ -541,21 +544,21 @@ class Pulled(OnOrbit):
 
 
 class CoastingAround(Around, Coasting):
-    """One that nothing turns by, as J2 moves its orbit."""
+    """A satellite without gravity gradient, on an orbit that J2 moves."""
 
 
 class PulledAround(Around, Pulled):
-    """One with a gravity gradient, as J2 moves its orbit."""
+    """A satellite with a gravity gradient, on an orbit that J2 moves."""
 
 
 @inlined
 def wrapped(turns):
-    """The same place, within half a turn of zero."""
+    """The same angle in turns, within half a turn of zero."""
     return turns - math.floor(turns + 0.5)
 
 
 def places_of(potential: Potential) -> Mapping[str, Key]:
-    """Names and rows, counted from the potential's, of the place on an orbit, if there is one."""
+    """Names and rows, from the potential's first, of the place on an orbit; empty without one."""
     names = ("orbit_phase", "earth_phase", "season", "node", "perigee")
     places = potential.places if isinstance(potential, OnOrbit) else ()
     starts = zip(names, places)  # noqa: B905

@@ -1,10 +1,10 @@
-"""Inertia of a rigid body from samples of its motion, with intervals that hold.
+"""Estimates the inertia of a rigid body from samples of its motion, with confidence intervals.
 
 The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in J and
-gives the first guess, which noise biases. So the motion that the step of rbgym predicts from a
-start, a tensor and a bias of the rates is fitted to all samples by damped Gauss-Newton, each kind
-weighted by its noise (Maine and Iliff 1985, NASA RP-1138, sections 3 to 5); derivatives are
-differences of motions side by side, the inverse of the information is the covariance.
+gives a first guess, which noise biases. Damped Gauss-Newton then fits the motion that rbgym's step
+predicts from a start, a tensor and a bias of the rates to all samples, attitudes and rates weighted
+by their noise (Maine and Iliff 1985, NASA RP-1138, sections 3 to 5). Derivatives are differences
+of motions in one batch; the covariance is the inverse of the information matrix.
 """
 
 import reprlib
@@ -27,34 +27,34 @@ from rbgym.quaternion import (
     to_matrix,
 )
 
-_AT = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # where xx, yy, zz, xy, xz, yz stand
-_ONES = np.zeros((6, 3, 3))  # the tensors that are 1 there
+_AT = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # indices of xx, yy, zz, xy, xz, yz
+_ONES = np.zeros((6, 3, 3))  # the symmetric tensors that are 1 there
 _ONES[range(6), _AT[0], _AT[1]] = _ONES[range(6), _AT[1], _AT[0]] = 1.0
 _LOWER = np.tril_indices(3)
-_UNIT = 1e-3  # how far from unit length a quaternion may be, which logs hold with few digits
-_NOISE = 1e-30, 1e30  # that may be given: its square divides
-_LEAST = 1e-7  # noise below this, of a radian and of the rates, is not told from round-off
+_UNIT = 1e-3  # largest error of a quaternion's length: logs have few digits
+_NOISE = 1e-30, 1e30  # range of a given noise, so that its square is a finite divisor
+_LEAST = 1e-7  # least noise [rad], and relative to the rates: below is round-off
 _EDGE = 1e-6  # least second moment of mass, relative to the largest: no plate is thinner
-_STEP = 1e-6  # of differences: an angle, and relative to rates and tensor
-_TOLD = 1e-14  # information of the worst told numbers, of what each alone would have
-_SHORT = 20.0  # turn of the first beginning that is fitted [rad]
-_BENT = 0.5  # of the change by a standard deviation, what may not be linear in it
-_CHANCE = 1e-3  # of a record that is as it should be to be called odd by one of the tests
-_RARE = 3.09  # deviations that chance exceeds so often
-_FROZEN = np.array([1.0, 5.0]) / 6.0  # of a step, the instants whose momentum its halves have
-_NODS = 4  # steps in each half, for the nutation that rotors give to a body
-_ROUNDS, _TURN, _LAGS = 60, 0.1, 4  # of the fit; longest substep [rad]; correlations looked at
+_STEP = 1e-6  # of the differences: an angle [rad], and relative to rates and tensor
+_OBSERVABLE = 1e-14  # least eigenvalue of the scaled information of an observable tensor
+_SHORT = 20.0  # turn of the shortest beginning that is fitted [rad]
+_NONLINEAR = 0.5  # largest nonlinear part of a change by one standard deviation
+_CHANCE = 1e-3  # probability that one of the tests rejects a correct record
+_RARE = 3.09  # standard deviations that chance exceeds with this probability
+_FROZEN = np.array([1.0, 5.0]) / 6.0  # instants, in a step, at which its halves take the momentum
+_NODS = 4  # steps in each half, which resolve the nutation that rotors cause
+_ROUNDS, _TURN, _LAGS = 60, 0.1, 4  # rounds of the fit; longest substep [rad]; lags of the test
 
 
 class Identified(NamedTuple):
     """An inertia tensor from samples; see `rbgym.identify`.
 
     inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
-    rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
-    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether that is white,
-    no larger than what was given, without a sample that stands out, and linear in what was found;
-    else clock, torques, model or a sample are wrong, or the record is too long, and the intervals
-    mean nothing.
+    rate_bias: (3,) [rad/s], body axes, added to the true rates. residual: (2,), standard deviation
+    of the errors that remain, of attitudes [rad] and rates [rad/s], each axis. consistent: whether
+    these errors are white, no larger than the given noise, without outliers, and linear in the
+    estimates; otherwise clock, torques, model or a sample are wrong, or the record is too long,
+    and the intervals mean nothing.
     """
 
     inertia: Array
@@ -65,7 +65,7 @@ class Identified(NamedTuple):
 
     @property
     def interval(self) -> Array:
-        """Least and largest value of each number of the tensor, at 95 %, (2, 3, 3) [kg m^2]."""
+        """Bounds of the 95 % interval of each component of the tensor, (2, 3, 3) [kg m^2]."""
         wide = np.einsum("k,kij->ij", 1.959964 * np.sqrt(np.diag(self.covariance)), _ONES)
         return np.stack([self.inertia - wide, self.inertia + wide])
 
@@ -101,17 +101,18 @@ def identify(
 
     times: (n,) [s], rising, n at least 8, in gaps of any length. quaternions: (n, 4), body to
     world, of either sign; they are normalised. rates: (n, 3) [rad/s], body axes. torques:
-    (n - 1, 3) [N m], body axes, held from each sample to the next, or (n, 3), whose last counts for
-    nothing. rotor_momentum: (n, 3) [kg m^2/s], body axes, of rotors relative to the body, linear in
-    between; the tensor includes the rotors. attitude_noise [rad], rate_noise [rad/s]: standard
-    deviations of white noise, each axis; None for what the samples show.
+    (n - 1, 3) [N m], body axes, constant from each sample to the next, or (n, 3), whose last row is
+    not used. rotor_momentum: (n, 3) [kg m^2/s], body axes, of rotors relative to the body, linear
+    in between; the tensor includes the rotors. attitude_noise [rad], rate_noise [rad/s]: standard
+    deviations of white noise, each axis; None to estimate them from the samples.
 
-    Raises ValueError for bad arguments, samples half a turn apart, and where the samples do not
-    tell the tensor: without torque and rotors its scale, in a turn about one axis other numbers.
+    Raises ValueError for bad arguments, for samples half a turn apart, and if the samples do not
+    determine the tensor: without torque and rotors its scale is unknown, and in a turn about one
+    axis other components.
     """
     data = _checked(times, quaternions, rates, torques, rotor_momentum, attitude_noise, rate_noise)
     guess = _balance(data)
-    # Of a long record the balance need not predict the end: fit longer and longer beginnings.
+    # The balance may not predict the end of a long record: fit longer and longer beginnings.
     turns = np.cumsum(np.linalg.norm(data.rates[1:], axis=1) * data.gaps)
     lengths = [len(turns)]
     while lengths[0] > 32 and turns[lengths[0] - 1] > _SHORT:
@@ -121,21 +122,21 @@ def identify(
         beginning = _Samples(data.gaps[:length], q, rates, torques, rotors, data.noise)
         guess, _, _, _ = _fit(beginning, guess, 5, 1e-2)
     guess, r, H, gain = _fit(data, guess, _ROUNDS, 1e-4)
-    if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _TOLD:
-        raise _untold(data)
+    if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _OBSERVABLE:
+        raise _unobservable(data)
     information, size = _information(H, _noise(data, r))
-    # What the fit took from each kind of samples, of its 15 numbers.
+    # Degrees of freedom that the fit's 15 parameters take from attitudes and from rates.
     spent = np.trace(np.linalg.solve(information.sum(axis=0), information), axis1=1, axis2=2)
     information, size = _information(H, _noise(data, r, spent))
     covariance = np.linalg.inv(information.sum(axis=0)) / np.outer(size, size)
     left = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - spent))
     most = [np.inf if s is None else s * (1.0 + _RARE / np.sqrt(6.0 * len(r))) for s in data.noise]
     values, vectors = np.linalg.eigh(information.sum(axis=0))
-    worst = vectors[:, 0] / np.sqrt(values[0]) / size  # a standard deviation of what is told worst
+    worst = vectors[:, 0] / np.sqrt(values[0]) / size  # one sigma along the worst known direction
     bent = (_errors(data, _moved(guess, worst))[0] - r - H @ worst) / _noise(data, r)[:, None]
-    straight = np.sum(bent**2) < _BENT**2
+    straight = np.sum(bent**2) < _NONLINEAR**2
     fitted = straight and abs(gain) < 1e-2 and np.all(left < most)
-    # No error stands out, as of a sample that is wrong: the largest is within what chance passes.
+    # A wrong sample would be an outlier: the largest error must be within the limit of chance.
     largest = np.max(np.abs(r).max(axis=(0, 2)) / np.maximum(left, _least(data)))
     normal = largest < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size))
     consistent = bool(fitted and normal and _is_white(data, r))
@@ -143,7 +144,7 @@ def identify(
 
 
 def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any, ...]:
-    """The guess after so many rounds, or until one gains no more; its errors, the last gain."""
+    """The guess after `rounds` or once one gains less than `enough`; its `_errors`; last gain."""
     (r, H), damping, gain = _errors(data, guess), 1e-3, np.inf
     for _ in range(rounds):
         information, size = _information(H, _noise(data, r))
@@ -176,7 +177,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
     if not (np.any(torques) or np.any(rotors)):
         given = " and ".join("none" if one is None else "zeros" for one in (u, h))
         raise ValueError(
-            "torques or rotor_momentum must be given and not zero: a free motion does not tell the "
+            "torques or rotor_momentum must be given and not zero: a free motion does not show the "
             f"scale of the tensor, got {given}"
         )
     speed = np.linalg.norm(omega, axis=1)
@@ -197,7 +198,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
 
 
 def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
-    """Finite numbers of one of these shapes, if any; what is not so is named by its row."""
+    """Finite numbers of one of these shapes, if any; ValueError names the first bad row."""
     allowed = "be finite real numbers" + " or".join(f" of shape {shape}" for shape in shapes)
     try:
         array = np.atleast_1d(real(name, given))
@@ -217,10 +218,11 @@ def _refuse(name: str, allowed: str, array: Array, good: Any) -> None:
         raise ValueError(f"{name} must {allowed}, got {array[k].tolist()} in row {k}")
 
 
-def _untold(data: _Samples) -> ValueError:
+def _unobservable(data: _Samples) -> ValueError:
     return ValueError(
         "rates must be of a body that turns about more than one axis, by torques or rotors that "
-        f"tell its tensor, got {len(data.rates)} of at most {np.abs(data.rates).max():.3g} rad/s"
+        f"determine its tensor, got {len(data.rates)} of at most "
+        f"{np.abs(data.rates).max():.3g} rad/s"
     )
 
 
@@ -237,14 +239,14 @@ def _balance(data: _Samples) -> _Guess:
     A = np.concatenate([columns, start], axis=2).reshape(-1, 9)
     found, _, rank, _ = np.linalg.lstsq(A, y.reshape(-1), rcond=1e-10)
     if rank < 9:
-        raise _untold(data)
+        raise _unobservable(data)
     inertia = _valid(np.einsum("k,kij->ij", found[:6], _ONES), 0.05)
     return _Guess(data.q[0], data.rates[0] - bias, inertia, bias)
 
 
 def _valid(inertia: Array, edge: float) -> Array:
-    """The tensor, or one near to it that a distribution of mass has: its second moments, of which
-    none may be negative, are at least `edge` of the largest."""
+    """The tensor if a distribution of mass can have it, else one near it that it can: no second
+    moment of mass is negative, and each is at least `edge` times the largest."""
     values, axes = np.linalg.eigh(np.trace(inertia) / 2.0 * np.eye(3) - inertia)
     if values[0] > edge * values[2]:
         return inertia
@@ -260,10 +262,10 @@ def _moved(guess: _Guess, change: Array) -> _Guess:
 
 
 def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
-    """Prediction less samples (n, 2, 3), a rotation vector in body axes [rad] and rates [rad/s],
-    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias; NaN where
-    there is no prediction. The tensor is moved through the Cholesky factor of the second moments of
-    mass, each of which is that of a body."""
+    """Prediction minus samples (n, 2, 3), a rotation vector in body axes [rad] and rates [rad/s],
+    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias; NaN if a
+    step cannot be solved. The tensor changes through the Cholesky factor of the second moments of
+    mass, so that each is the tensor of a body."""
     factor = np.linalg.cholesky(np.trace(guess.inertia) / 2.0 * np.eye(3) - guess.inertia)
     steps = _STEP * np.repeat(
         [1.0, np.sqrt(np.mean(data.rates**2)), np.abs(factor).max()], [3, 3, 6]
@@ -293,10 +295,10 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
         batch.set_state(q, omega, rotor_momentum=rotors[0])
     except ValueError as error:
         raise ValueError(
-            "rates, torques and rotor_momentum must tell a tensor of finite energy, got "
+            "rates, torques and rotor_momentum must give a tensor of finite energy, got "
             + " and ".join(f"at most {np.abs(one).max():.3g}" for one in data[2:5])
         ) from error
-    # Rates by rotors' momentum.
+    # Maps rotor momentum to the change of the rates.
     slowed: Array = np.linalg.inv(np.array([body.inertia for body in batch.bodies]))
     turns, nods = (
         np.maximum(speed[1:], speed[:-1]) * data.gaps / _TURN
@@ -311,10 +313,10 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
             held, gained = rotors[k], rotors[k + 1] - rotors[k]
             for instant in (np.arange(count)[:, None] + _FROZEN).ravel() / count:
                 frozen = rotors[k] + instant * gained
-                _pass(batch, slowed, held, frozen)
+                _transfer(batch, slowed, held, frozen)
                 batch.advance(gap / count / (2 * _NODS), _NODS)
                 held = frozen
-            _pass(batch, slowed, held, rotors[k + 1])
+            _transfer(batch, slowed, held, rotors[k + 1])
         else:
             batch.advance(gap / count, int(count))
         found.append(batch.measure())
@@ -324,15 +326,15 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
     return first, second
 
 
-def _pass(batch: Batch, slowed: Array, held: Array, momentum: Array) -> None:
-    """Momentum from the bodies to their rotors: the sum stays, to the last bit that counts."""
+def _transfer(batch: Batch, slowed: Array, held: Array, momentum: Array) -> None:
+    """Move momentum from the bodies to their rotors; the sum is constant up to round-off."""
     now = batch.measure()
     omega = now["angular_velocity"] - slowed @ (momentum - held)
     batch.set_state(now["quaternion"], omega, rotor_momentum=momentum)
 
 
 def rotation_vector(q: Array) -> Array:
-    """Of unit quaternions (..., 4), the shorter way round, (..., 3) [rad]."""
+    """Rotation vectors (..., 3) [rad] of unit quaternions (..., 4), the shorter way round."""
     q = np.where(q[..., :1] < 0.0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(sine, q[..., :1])
@@ -344,29 +346,30 @@ def _least(data: _Samples) -> Array:
 
 
 def _noise(data: _Samples, r: Array, spent: ArrayLike = 0.0) -> Array:
-    """Standard deviations (2,): what is given, or what the errors show."""
+    """Standard deviations (2,) of the noise: the given ones, or those of the errors."""
     shown = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - np.asarray(spent)))
     given = [np.nan if s is None else s for s in data.noise]
     return np.where(np.isnan(given), np.maximum(shown, _least(data)), given)
 
 
 def _cost(data: _Samples, r: Array) -> float:
-    """Minus the logarithm of the likelihood, noise that is not given at its likeliest."""
+    """Minus the log-likelihood, with noise that is not given at its most likely value."""
     squares, sigma = np.sum(r * r, axis=(0, 2)), _noise(data, r)
     cost = np.sum(squares / sigma**2 / 2.0 + 3 * len(r) * np.log(sigma))
     return float(cost) if np.isfinite(cost) else np.inf
 
 
 def _information(H: Array, sigma: Array) -> tuple[Array, Array]:
-    """That of each kind of samples (2, 15, 15), of numbers scaled by their `size`: all have 1."""
+    """The information of attitudes and of rates (2, 15, 15), for parameters scaled by `size` (15,),
+    so that the sum has a unit diagonal; and that size."""
     found = np.einsum("ntxi,ntxj->tij", H, H, optimize=True) / sigma[:, None, None] ** 2
     size = np.maximum(np.sqrt(np.diag(found.sum(axis=0))), 1e-300)
     return found / np.outer(size, size), size
 
 
 def _is_white(data: _Samples, r: Array) -> bool:
-    """Whether the errors of neighbours are independent (Box and Pierce 1970): a sum of squared
-    correlations, chi-squared within what chance passes once in a thousand."""
+    """Whether errors of neighbouring samples are independent (Box and Pierce 1970): the sum of
+    squared correlations, chi-squared, is below the value that chance exceeds once in a thousand."""
     n, series = len(r), r.reshape(len(r), 6)
     power = np.maximum(np.sum(series**2, axis=0), n * np.repeat(_least(data) ** 2, 3))
     found = [np.sum(series[k:] * series[:-k], axis=0) / power for k in range(1, _LAGS + 1)]

@@ -1,4 +1,4 @@
-"""Simulate one rigid body."""
+"""`simulate` moves one rigid body; a `Trajectory` records its motion."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ from rbgym.integrators.rkn4 import RKN4
 from rbgym.potentials import CircularOrbit, GravityGradient, KeplerOrbit, NoPotential, Potential
 from rbgym.quaternion import Array, conjugate, multiply, rotate
 
-_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+_UNIT = 1e-6  # largest error of the length of a user's quaternion
 _NORM = "quaternion_norm"
 Torque = ArrayLike | Callable[..., ArrayLike] | None
 Force = ArrayLike | Callable[[float, Array, Array, Array, Array], ArrayLike] | None
@@ -29,10 +29,10 @@ class Trajectory:
 
     time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
     angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
-    largest_correction: largest rotation [rad] of the energy projection; redone: steps that needed
-    the robust solver. conserved: which of the `errors` are of invariants of the exact motion, and
-    so an integrator's. position [m] and velocity [m/s] (n+1, 3) of the centre of mass, world axes,
-    where it was simulated too; the energy then has its part of it.
+    largest_correction: largest rotation [rad] of the energy projection; redone: number of steps
+    that needed the robust solver. conserved: names of the `errors` whose quantity the exact motion
+    conserves, so that they are errors of the integrator. position [m] and velocity [m/s] (n+1, 3)
+    of the centre of mass, world axes, if simulated; the energy then includes its kinetic energy.
     """
 
     time: Array
@@ -48,8 +48,8 @@ class Trajectory:
     velocity: Array | None = field(default=None, repr=False)
 
     def errors(self) -> dict[str, Array]:
-        """Error (n+1,) of each invariant at each instant: energy, angular_momentum,
-        vertical_momentum, relative where there is something to relate to, and quaternion_norm."""
+        """Error (n+1,) of each invariant at each instant: energy, angular_momentum and
+        vertical_momentum, relative if the reference is not zero, and quaternion_norm."""
         return {
             "energy": invariants.relative_energy_error(self.energy),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
@@ -58,7 +58,7 @@ class Trajectory:
         }
 
     def drift(self) -> dict[str, dict[str, float]]:
-        """Max and final value of each of the `errors`: each {"max", "final"}."""
+        """Largest and final value of each of the `errors`, as {"max": ..., "final": ...}."""
         errors = self.errors()
         return {name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()}
 
@@ -83,18 +83,18 @@ def simulate(
     """Trajectory of one body over `steps` steps of `dt` seconds.
 
     body: turns about the point that its inertia refers to. quaternion: (4,) unit, body to world.
-    angular_velocity: (3,) [rad/s], body axes. torque [N m, body axes], held over each step: None,
-    (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,),
-    constant, body axes. record_every: steps between two recorded instants; the last step is always
-    recorded. projection: see `rbgym.Batch`.
+    angular_velocity: (3,) [rad/s], body axes. torque [N m, body axes], constant over each step:
+    None, (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,). rotor_momentum:
+    (3,) [kg m^2/s], constant, body axes. record_every: steps between two recorded instants; the
+    last step is always recorded. projection: see `rbgym.Batch`.
 
-    position [m], velocity [m/s], force [N], (3,), world axes: given one of them, the centre of mass
-    moves too, and the body turns about it, in one system by Mandre's Runge-Kutta-Nystroem scheme:
-    integrator="rkn4" (with no option but renormalise_every), no potential, no rotors. force and
-    torque may be callables (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated
-    at each of the four stages of a step, so that the motion is of order four.
+    position [m], velocity [m/s], force [N], (3,), world axes: with any of them, the centre of mass
+    moves too and the body turns about it. Mandre's Runge-Kutta-Nystroem scheme solves both motions
+    as one system: integrator="rkn4" (with no option but renormalise_every), no potential, no
+    rotors. force and torque may be callables (t, position, velocity, quaternion, angular_velocity)
+    -> (3,), evaluated at each of the four stages of a step, so that the motion is of order four.
 
-    Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns where
+    Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns if
     the scheme loses the spin of a slender heavy top in steps of dt.
     """
     dt = positive("dt", dt)
@@ -124,7 +124,7 @@ def simulate(
 
 
 def checked_body(body: RigidBody) -> RigidBody:
-    """The body, or a ValueError unless it is one."""
+    """The body; ValueError if it is not a RigidBody."""
     if not isinstance(body, RigidBody):
         raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
     return body
@@ -150,7 +150,7 @@ def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
 
 
 def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[str, Any]:
-    """What is measured at these numbers of steps, under a torque that is held over each."""
+    """`Batch.measure` after these numbers of steps, under a torque constant over each step."""
     law = torque if callable(torque) else None
     given: Any = np.zeros(3) if torque is None or law else torque
     table = finite("torque", given, (3,), (instants[-1], 3))
@@ -178,7 +178,7 @@ def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[
 
 
 def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -> RKN4:
-    """The scheme, or a ValueError where it, the potential or rotors do not go with translation."""
+    """The scheme; ValueError if it, the potential or rotors do not support translation."""
     scheme = record.scheme
     plain = potential is rotor is None
     if plain and isinstance(scheme, RKN4) and scheme == RKN4(scheme.renormalise_every):
@@ -192,7 +192,7 @@ def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -
 
 class _Flight:
     """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5: y = (p, q).
-    Forces see the attitude of their stage, torques the position of theirs:
+    Forces and torques depend on position and attitude of their stage:
 
         p'' = F(t, p, p', q, omega)/m,
         q'' = q' q* q' + (1/2) q o J^-1 (tau(t, p, p', q, omega) - omega x J omega), omega = 2 q* q'
@@ -207,7 +207,7 @@ class _Flight:
     def run(
         self, h: float, instants: list[int], p: Array, v: Array, q: Array, omega: Array
     ) -> dict[str, Any]:
-        """Position, attitude, their rates, momentum and energy at these numbers of steps."""
+        """Position, attitude, their rates, momentum and energy after these numbers of steps."""
         y, dy = _state(p, v, q, omega)
         rows = [(y, dy)]
         for step in range(1, instants[-1] + 1):
@@ -248,7 +248,7 @@ class _Flight:
 
 
 def _as_function(name: str, given: Any) -> Callable[..., Array]:
-    """A force or torque, given as one or as a constant, as a function of time and state."""
+    """A force or torque, given as a callable or a constant, as a function of time and state."""
     if callable(given):
         return lambda *now: finite(name, given(*now), (3,))
     held = _vector(name, given)

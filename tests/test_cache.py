@@ -289,7 +289,7 @@ def test_a_disk_without_room_costs_a_warning_and_leaves_no_half_file(load, tmp_p
 def test_without_a_folder_to_write_to_code_is_made_in_each_process(load, monkeypatch):
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
     monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl._locator_classes", [])
-    with pytest.warns(RuntimeWarning, match="no folder for it can be written to"):
+    with pytest.warns(RuntimeWarning, match="no folder is writable"):
         kernel = load()
     assert kernel(7.0) == 21.0
 
@@ -351,12 +351,12 @@ def test_a_long_compilation_is_spoken_of_once_and_at_a_terminal_alone(monkeypatc
 
     monkeypatch.setattr(sys, "stderr", stream := Stream())
     monkeypatch.setattr(cache_module, "PATIENCE", 0.01)
-    monkeypatch.setattr(cache_module, "_said", [])
-    with cache_module.said_when_long():
+    monkeypatch.setattr(cache_module, "_announced", [])
+    with cache_module.announce_if_slow():
         pass
     assert not stream.getvalue()
     for _ in range(2):
-        with cache_module.said_when_long():
+        with cache_module.announce_if_slow():
             time.sleep(0.3)
-    line = "rbgym: compiling; later processes find it on disk\n"
+    line = "rbgym: compiling; later processes load it from disk\n"
     assert stream.getvalue() == line * at_terminal

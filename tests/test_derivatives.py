@@ -8,7 +8,7 @@ from numba import njit
 
 import rbgym
 from differences import errors_off, slope
-from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, refusals_in_one_line, unit
+from rbgym.compiled.dual import ITEM, WIDTH, as_duals, merge, refusals_in_one_line, unit
 from rbgym.engine.derivatives import room_for_duals
 from refusals import refused
 
@@ -188,7 +188,7 @@ def functions(x, y):
 @njit
 def write_functions(out, x, y):
     duals = as_duals(out, 0, 1)
-    found = functions_of_duals(joined(x, unit(0)), joined(y, unit(1)))
+    found = functions_of_duals(merge(x, unit(0)), merge(y, unit(1)))
     for n in range(len(found)):
         duals[n] = found[n]
 
@@ -211,7 +211,7 @@ def test_functions_of_a_dual_have_their_derivatives():
 def test_what_takes_no_dual_is_named_in_one_line():
     @njit
     def of_dual(x):
-        return math.gamma(joined(x, unit(0)))
+        return math.gamma(merge(x, unit(0)))
 
     said = r"^a part has no derivative: gamma takes no dual number, File .* line \d+$"
     with pytest.raises(ValueError, match=said), refusals_in_one_line():

@@ -208,8 +208,8 @@ def test_pointing_shows_degrees_and_what_counts_as_settled():
 
 
 @refused(
-    (lambda: rbgym.plot.drifts({}), "trajectories must hold one"),
-    (lambda: rbgym.plot.pointing({}), "runs must hold one"),
+    (lambda: rbgym.plot.drifts({}), "trajectories must have at least one"),
+    (lambda: rbgym.plot.pointing({}), "runs must have at least one"),
 )
 def test_bad_data_is_a_value_error_that_names_it(call):
     call()

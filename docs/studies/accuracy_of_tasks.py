@@ -1,4 +1,4 @@
-"""What is the physics of each task accurate to, at what cost? docs/records/accuracy.md.
+"""Accuracy and cost of the physics of each task: docs/records/accuracy.md.
 
 python docs/studies/accuracy_of_tasks.py [TASK ...]
 python docs/studies/accuracy_of_tasks.py --write    # the page alone, from docs/accuracy.json
@@ -36,7 +36,7 @@ TASKS = [name for name in ENVIRONMENTS if name != "ScalableSpin-v0"]
 
 
 def declaration(task: str) -> Task:
-    """What the task declares."""
+    """The settings that the task declares."""
     return cast(Task, load_env_creator(cast(str, gym.spec(task).entry_point)).task)
 
 
@@ -114,15 +114,15 @@ def costs(task: str) -> dict[str, float]:
     action = next(iter(envs.values())).action_space.sample()
     for _ in range(ROUNDS):
         for name, env in envs.items():
-            begun = time.process_time()
+            started = time.process_time()
             for _ in range(200):
                 env.step(action)
-            best[name] = min(best[name], (time.process_time() - begun) / 200 / 1024 * 1e9)
+            best[name] = min(best[name], (time.process_time() - started) / 200 / 1024 * 1e9)
     return best
 
 
 def measure(task: str) -> dict[str, Any]:
-    """What the table says of one task."""
+    """The rows of one task in the table."""
     cost, found = costs(task), {}
     for name, how in physics(task).items():
         attitude, rate = error(task, how)

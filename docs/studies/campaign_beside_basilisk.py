@@ -160,9 +160,9 @@ def main() -> None:
         campaign(ENV, LAW, runs, folder, spread=SPREAD, jobs=given.jobs, **kwargs)
 
     def timed(name: str, runs: int, call: Callable[..., None], *given: Any, **more: Any) -> None:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         call(*given, **more)
-        found[name] = round(runs / (time.perf_counter() - begun), 1)
+        found[name] = round(runs / (time.perf_counter() - started), 1)
         print(f"{name}: {found[name]} runs a second", flush=True)
 
     with tempfile.TemporaryDirectory() as home:

@@ -54,7 +54,7 @@ JUDGED = range(2**32, 2**32 + 128)
 
 
 def found() -> dict[str, Any]:
-    """What has been measured: policies, idle and cells, by name."""
+    """The measurements: policies, idle and cells, by name."""
     empty: dict[str, Any] = {"policies": {}, "idle": {}, "cells": {}}
     return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else empty
 
@@ -91,7 +91,7 @@ def learned(scheme: str, seed: int) -> dict[str, Any]:
 
 
 def policies() -> None:
-    """Train what is missing; and judge doing nothing, and the law."""
+    """Train missing policies; evaluate no action and the law."""
     for scheme in LEARNED_ON:
         for name in ("idle", "lqr"):
             if f"{name} {scheme}" not in found()["idle"]:
@@ -119,7 +119,7 @@ def physics(scheme: str, turn: float, torque: float, hold: int) -> dict[str, Any
 
 
 def truth(scheme: str, turn: float, torque: float, hold: int) -> dict[str, Any]:
-    """The same control periods on the truth, whatever the scheme."""
+    """The same control periods on exact physics, for every scheme."""
     fine = hold * max(1, math.ceil(turn / FINE))
     return {**physics("exact", turn, torque, hold), "substeps": fine}
 
@@ -173,7 +173,7 @@ def unseen(network: Network, own: dict[str, Any], real: dict[str, Any]) -> dict[
 
 
 def cells() -> None:
-    """Tune and judge what is missing."""
+    """Tune and evaluate missing cells."""
     for turn, torque, scheme in itertools.product(TURNS[::-1], TORQUES, SCHEMES):
         for how, hold in FEEDBACK.items():
             name = f"{scheme} {turn:g} {torque:g} {how}"
@@ -231,7 +231,7 @@ def of_map(every: dict[str, Any], torque: float = TORQUES[0]) -> str:
 
 
 def by_engine(measured: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The runs of what was learned in MuJoCo, by integrator and step."""
+    """The runs trained in MuJoCo, by integrator and step."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for name, run in measured["learned"].items():
         runs.setdefault(name.rpartition(" ")[0], []).append(run)
@@ -239,7 +239,7 @@ def by_engine(measured: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def of_engine(measured: dict[str, Any]) -> str:
-    """MuJoCo: doing nothing in each way, and what was learned in some."""
+    """MuJoCo: no action with each integrator and step, and the policies trained with some."""
     rows, runs = [], by_engine(measured)
     for name, free in measured["free"].items():
         engine, _, period = name.partition(" ")
@@ -253,7 +253,7 @@ def of_engine(measured: dict[str, Any]) -> str:
 
 
 def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
-    """A page with those of the tables that it has made anew."""
+    """A page with its tables replaced."""
     made = {
         "policies": of_policies(every),
         "map": of_map(every),
@@ -308,7 +308,7 @@ def draw(every: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure what is missing of what is asked for, then write the page and the picture."""
+    """Measure the requested parts that are missing, then write the page and the picture."""
     wanted = sys.argv[1:] or ["policies", "map", "draw"]
     if "policies" in wanted:
         policies()

@@ -1,4 +1,4 @@
-"""How soon do gradients through the physics learn, beside PPO? A table of docs/derivatives.md.
+"""How soon gradients through the physics learn, compared with PPO: a table of docs/derivatives.md.
 
 python docs/studies/gradients_through_physics.py [TASK ...]
 python docs/studies/gradients_through_physics.py --write    # the table alone, from its figures
@@ -25,7 +25,7 @@ ALGORITHMS, SEEDS = ("ppo", "apg"), (0, 1, 2)
 
 
 def learned(task: str, algo: str, seed: int, **more: Any) -> dict[str, Any]:
-    """What a training took, and what came of it."""
+    """The time of a training, and its result."""
     with tempfile.TemporaryDirectory() as folder:
         found = train(task, algo, out=folder, seed=seed, progress=False, **more).results
     keys = "timesteps", "wall_time", "time_to_threshold"
@@ -67,7 +67,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def current(results: dict[str, Any]) -> str:
-    """The page with its table made anew."""
+    """The page with its table replaced."""
     text = PAGE.read_text("utf-8")
     return f"{text.split(BEGIN)[0]}{BEGIN}\n{table(results)}\n{END}{text.split(END)[1]}"
 

@@ -44,7 +44,7 @@ def study(task: str, scheme: str, seed: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Mean and range over the seeds, of what has been measured."""
+    """Mean and range of the measurements over the seeds."""
     lines = [
         "| task | trained on | success there | success, exact | return there | return, exact |",
         "|---|---|---|---|---|---|",
@@ -68,7 +68,7 @@ def _range(values: list[float], factor: float) -> str:
 
 
 def main() -> None:
-    """Run what is missing, then print the table."""
+    """Run missing trainings, then print the table."""
     found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     for task in TASKS:
         for scheme in SCHEMES:

@@ -380,7 +380,7 @@ def checks(results: dict[str, Any]) -> str:
 
 
 def current(results: dict[str, Any]) -> str:
-    """The page with its figures made anew."""
+    """The page with its figures replaced."""
     text, half = PAGE.read_text("utf-8"), results[HALF_TURN]
     best = sum(time < half["least"] + 5e-4 for time in half["found"])
     said = (

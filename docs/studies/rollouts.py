@@ -1,4 +1,4 @@
-"""How fast rollouts are, beside the vector environment: the figures of docs/rollouts.md.
+"""How fast rollouts are, compared with the vector environment: the figures of docs/rollouts.md.
 
 python docs/studies/rollouts.py
 """

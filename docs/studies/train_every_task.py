@@ -1,4 +1,4 @@
-"""Train the policies that the package ships, and judge them beside the best law: docs/training.md.
+"""Train the policies that the package ships, and compare them with the best law: docs/training.md.
 
 python docs/studies/train_every_task.py [ID ...] [--condition behind] [--seeds 5]
 python docs/studies/train_every_task.py --judge [ID ...]  # train nothing
@@ -95,7 +95,7 @@ def run_of(env_id: str, name: str, seed: int) -> Path:
 
 
 def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """What is to be told of the trainings of a task in a condition, whose median is published."""
+    """The results of the trainings of a task in a condition, whose median is published."""
     where = condition_of(env_id, name)
     policies = {seed: load_policy_of(env_id, name, seed) for seed in results}
     played = {seed: flown(policy, env_id, where) for seed, policy in policies.items()}
@@ -114,7 +114,7 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
     rates = {seed: rank(one)[0] for seed, one in played.items()}
     folder = SHELF / env_id if name == TRUE else SHELF / env_id / name
     loaded = f'"{env_id}"' if name == TRUE else f'"{env_id}", "{name}"'
-    told = publish(policy, folder, (shlex.join(command), loaded), rates, where)
+    published = publish(policy, folder, (shlex.join(command), loaded), rates, where)
     along = found["judgements"]
     return {
         "curve": [[e["timesteps"], round(e["mean_return"], 3)] for e in along],
@@ -125,8 +125,8 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
         "git": policy.config["git"],
         "idle_return": round(float(flown("idle", env_id, where).returns.mean()), 1),
         "seeds": {str(seed): list(rank(one)) for seed, one in played.items()},
-        "success": told.success_rate,
-        "return": round(told.mean_return, 1),
+        "success": published.success_rate,
+        "return": round(published.mean_return, 1),
         **beside_law(played[chosen], [played[s] for s in ranked], law, of_law),
     }
 
@@ -228,7 +228,7 @@ hyperparameters. Neither holds anything that is executed on loading.
 
 
 def judged_again(env_id: str, known: dict[str, Any]) -> dict[str, Any]:
-    """The entry of a shipped policy, beside the law on the fresh starts, as it is now."""
+    """The present entry of a shipped policy and the law on the fresh starts."""
     where, policy = condition_of(env_id, TRUE), load(env_id)
     played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
     return known | beside_law(played, [played], law, of_law)

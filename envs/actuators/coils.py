@@ -17,7 +17,7 @@ from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range, keys
-from rbgym.envs.orbit import Orbit, chosen_orbit
+from rbgym.envs.orbit import Orbit, resolve_orbit
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
 from rbgym.rows import put_vector, view
@@ -66,7 +66,7 @@ class MagneticCoils(Effector):
 
     def on(self, orbit: Orbit | Mapping[str, float]) -> "MagneticCoils":
         if self.orbit is None or not isinstance(orbit, Mapping) or "tle" in orbit:
-            return replace(self, orbit=chosen_orbit(orbit))
+            return replace(self, orbit=resolve_orbit(orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
         if numbers.get("model", self.orbit.model) != self.orbit.model:  # reset the old model's
             of_field = ("equator_field", "tilt", "year")

@@ -1,7 +1,7 @@
-"""Elements of an orbit as catalogues give them, and where a date finds Earth and Sun.
+"""Elements of an orbit in catalogue format, and the places of Earth and Sun at a date.
 
-Angles are counted from the mean equinox of date, in the plane of the equator and in that of the
-ecliptic; UT1 is taken to be UTC, less than a second off.
+Angles are measured from the mean equinox of date, in the equatorial plane and in the ecliptic;
+UT1 is approximated by UTC, with an error below a second.
 
 Sources: Hoots & Roehrich (1980), Spacetrack Report No. 3, for the format; Vallado (2013),
 Fundamentals of Astrodynamics and Applications, equation 3-47, for sidereal time; The Astronomical
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.geomagnetism import EAST
 
-SUN_RATE = 0.98564736 / 360.0 / 86400.0  # of its mean longitude [turns/s]
+SUN_RATE = 0.98564736 / 360.0 / 86400.0  # of the mean longitude [turns/s]
 _J2000 = datetime(2000, 1, 1, 12, tzinfo=UTC)
 _DAY = timedelta(days=1)
-_FIRST, _LAST = 1957, 2056  # years of which two digits tell the century
+_FIRST, _LAST = 1957, 2056  # years that two digits identify
 
 
 def moment(argument: str, value: Any) -> datetime:
-    """What an ISO 8601 string or an aware datetime says, in UTC; else ValueError."""
+    """The instant of an ISO 8601 string or an aware datetime, in UTC; ValueError for others."""
     found = None
     if isinstance(value, str | datetime):
         with suppress(ValueError):
@@ -37,7 +37,7 @@ def moment(argument: str, value: Any) -> datetime:
 
 
 def year_of(date: datetime) -> float:
-    """The year, with its part that has passed."""
+    """The decimal year."""
     first, next_ = (datetime(year, 1, 1, tzinfo=UTC) for year in (date.year, date.year + 1))
     return date.year + (date - first) / (next_ - first)
 
@@ -62,7 +62,7 @@ class TwoLines(NamedTuple):
 
     @classmethod
     def read(cls, line1: str, line2: str) -> "TwoLines":
-        """ValueError, naming the line and what is wrong, unless they are the two lines of one."""
+        """The elements in two lines; ValueError names the line and the error."""
         _check("line1", line1, "1")
         _check("line2", line2, "2")
         if line1[2:7] != line2[2:7]:
@@ -79,7 +79,7 @@ class TwoLines(NamedTuple):
 
 
 def _check(name: str, line: Any, first: str) -> None:
-    """Refuse what is no line of 69 columns with this number first and its checksum last."""
+    """ValueError unless a line of 69 columns begins with its number, ends with its checksum."""
     if not isinstance(line, str) or not line.isascii() or len(line) != 69:
         raise ValueError(f"{name} must be a string of 69 ASCII characters, got {line!r}")
     if not line.startswith(f"{first} "):

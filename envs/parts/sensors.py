@@ -1,5 +1,5 @@
-"""Gyros, a star tracker, a Sun sensor and a magnetometer as their data sheets describe them, and
-the choice of a sensor."""
+"""Gyros, a star tracker, Sun sensors and a magnetometer with the numbers of their data sheets, and
+`resolve_sensor`, which makes a sensor from an argument."""
 
 import functools
 import math
@@ -29,14 +29,14 @@ from rbgym.rows import (
     view,
 )
 
-_BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the noise's numbers
-_BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from that of the sensor
-_NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
-_OF_SUN = 2.0**41  # beyond all steps
-_BY_SCALES, _BY_MOUNTING = 3, 6  # of what is drawn once
-_OF_CELLS, _OF_BIASES, _TOGETHER = 2.0**42, 2.0**43, 12  # cells that share a counter
-_MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
-# What may be given of each instrument, and its largest value.
+_BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first random numbers of a step's noise
+_BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from the sensor's first
+_NO_STEP = 2.0**40  # counter, in place of the step, of numbers drawn once an episode
+_OF_SUN = 2.0**41  # added to the step: counters of the Sun sensor
+_BY_SCALES, _BY_MOUNTING = 3, 6  # first random numbers, drawn once an episode
+_OF_CELLS, _OF_BIASES, _TOGETHER = 2.0**42, 2.0**43, 12  # counters of cells; cells per counter
+_MOST_TURN = 3.0  # rad in a control period; beyond half a turn its direction is ambiguous
+# Arguments of each instrument, and their largest values.
 _NUMBERS = {
     "gyro": {
         "angle_walk": 1.0,
@@ -62,48 +62,48 @@ _NUMBERS = {
 }
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
-_OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # that may be given
+_OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # not numbers
 _MOST_CELLS = 24
-_CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # a cell a side
+_CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # one cell per side
 
 
 class Prompt(Record):
-    """What a star tracker measures is there at once."""
+    """A star tracker without latency."""
 
     coming_rows = constant(0)
 
     def delivered(self, buffer, i, row, step, taken, new):
-        """Whether there is a measurement now, and which; row: the first of its own. taken, new:
-        whether one is taken, and which."""
+        """Whether a measurement arrives now, and its attitude; row: the first of this record.
+        taken, new: whether one is taken now, and its attitude."""
         return taken, new
 
 
 class Late(Record):
-    """It is there so many control periods later, and one is under way at a time."""
+    """A star tracker with a latency of `periods` control periods, one measurement at a time."""
 
     periods: float
-    coming_rows = constant(5)  # the attitude that is under way, the step in which it is there
+    coming_rows = constant(5)  # the attitude under way, and the step of its arrival
 
     def delivered(self, buffer, i, row, step, taken, new):
         k, coming = i + (row + 4) * LANES, quaternion(buffer, i, row)
         arrives = (buffer[k] == step) & (step > 0.0)
         put_quaternion(buffer, i, row, quaternion_if(taken, new, coming))
-        # What is measured where an episode begins is known there, and does not come again.
+        # The measurement at the start of an episode is known at once and does not arrive later.
         due = step + self.periods if step > 0.0 else 0.0
         buffer[k] = due if taken else buffer[k]
         return arrives | (step == 0.0), quaternion_if(step > 0.0, coming, new)
 
 
 class Shaded(Record):
-    """A star tracker that nothing blinds."""
+    """A star tracker that is never blinded."""
 
     def is_blind(self, rows, buffer, i, q, boresight):
-        """Whether the Sun, or the Earth, is too near to the boresight."""
+        """Whether Sun or Earth is too close to the boresight."""
         return False
 
 
 class Open(Record):
-    """One that the Sun blinds within an angle of this cosine, unless the Earth hides it."""
+    """A star tracker that the Sun, if the Earth does not hide it, blinds within this angle."""
 
     cosine: float
 
@@ -115,7 +115,7 @@ class Open(Record):
 
 
 class Limb(Record):
-    """One that the Earth blinds, within an angle of this cosine and sine from its limb."""
+    """A star tracker that the Earth's limb blinds within an angle of this cosine and sine."""
 
     cosine: float
     sine: float
@@ -123,27 +123,27 @@ class Limb(Record):
     def is_blind(self, rows, buffer, i, q, boresight):
         physics, potential = rows.physics, rows.physics.potential
         up, nearness = potential.upwards(potential.place(physics, buffer, i, 0.0))
-        ground = potential.ground * nearness  # sine of half the angle that the Earth takes
+        ground = potential.ground * nearness  # sine of the Earth's angular radius
         edge = math.sqrt(1.0 - ground * ground) * self.cosine - ground * self.sine
         return -dot(to_body(q, up), boresight) > edge
 
 
 @inlined
 def _error(key, step, use, noise, bias):
-    """Of three numbers, with these standard deviations: of a measurement, and of an episode's."""
+    """An error (3,); noise, bias: standard deviations, drawn in each step and once an episode."""
     drawn = scale(noise, normals(key, step, use))
     return add(drawn, scale(bias, normals(key, _NO_STEP, use)))
 
 
 class Unmeasured(Record):
-    """The field is shown as it is."""
+    """A magnetometer without errors."""
 
     def mark(self, rows, buffer, i):
-        """Put what is measured of the field in its place."""
+        """Replace the field in the rows by its measurement."""
 
 
 class Magnetometer(Record):
-    """Standard deviations about each axis [T]: noise, of one measurement; bias, of an episode's."""
+    """Standard deviations about each axis [T]: noise, of a measurement; bias, of an episode."""
 
     noise: float
     bias: float
@@ -158,10 +158,10 @@ class Magnetometer(Record):
 
 
 class SunSensor(More):
-    """The direction of the Sun as it is measured, body axes; zero in the shadow of the Earth.
+    """The measured direction of the Sun, body axes; zero in the shadow of the Earth.
 
-    Standard deviations about each body axis across it [rad]: noise, of one measurement; bias, of an
-    episode's.
+    Standard deviations about each body axis across it [rad]: noise, drawn for each measurement;
+    bias, drawn once an episode.
     """
 
     noise: float
@@ -180,20 +180,21 @@ class SunSensor(More):
         put_within(buffer, k, scale(size, seen), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        words = "as it is measured; zero in the shadow of the Earth"
+        words = "measured; zero in the shadow of the Earth"
         return (Column("sun_direction", 3, frame=BODY, words=words),)
 
 
 class Straight(Record):
-    """Gyros measure what is about their axes, which are those of the body."""
+    """Gyros whose axes are the body's, without scale factor errors."""
 
     def skewed(self, mean, key, level):
-        """The mean rate as the gyros have it, but for bias and noise."""
+        """The mean rate with errors of scale factor and mounting, without bias and noise."""
         return mean
 
 
 class Skewed(Straight):
-    """Standard deviations: factors, of each axis; turned_by [rad], about each, of all three."""
+    """Gyros with errors. Standard deviations: factors, of each axis's scale factor; turned_by
+    [rad], of the turn about each axis by which all three are misaligned."""
 
     factors: float
     turned_by: float
@@ -205,17 +206,17 @@ class Skewed(Straight):
 
 
 class Whole(Record):
-    """Gyros show all of the angle by which they have turned."""
+    """Gyros without quantisation."""
 
     residue_rows = constant(0)
 
     def in_counts(self, buffer, i, row, step, rates):
-        """What is shown of the rates; row: the first of what is not yet."""
+        """The rates in the observation; row: the first of the remainder."""
         return rates
 
 
 class Counts(Record):
-    """They show a whole number of counts, each `lsb` [rad/s], and the rest with the next ones."""
+    """Gyros that show whole multiples of `lsb` [rad/s] and add the remainder to the next ones."""
 
     lsb: float
     residue_rows = constant(3)
@@ -229,11 +230,11 @@ class Counts(Record):
 
 
 class CosineCells(More):
-    """Coarse Sun sensors: the cosine of the angle from each cell's normal to the Sun, zero from
-    behind and in the shadow of the Earth.
+    """Coarse Sun sensors: the cosine of the angle from each cell's normal to the Sun; zero with the
+    Sun behind the cell and in the shadow of the Earth.
 
-    normals: unit vectors, body axes. Standard deviations, as parts of a cell's largest current:
-    noise, of one measurement; bias, of an episode's.
+    normals: unit vectors, body axes. Standard deviations, as fractions of a cell's largest current:
+    noise, drawn for each measurement; bias, drawn once an episode.
     """
 
     normals: tuple[Vector, ...]
@@ -259,13 +260,13 @@ class CosineCells(More):
             buffer[k + n * LANES] = min(max(current, -1.0), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        words = "of each cell; zero in the shadow of the Earth, but for noise"
+        words = "of each cell; in the shadow of the Earth only noise"
         return (Column("coarse_sun", len(self.normals), words=words),)
 
 
 class FieldSensor(More):
-    """The magnetic field as it is measured, body axes. largest: on the orbit [T]; noise, bias: as
-    of `Magnetometer`."""
+    """The measured magnetic field, body axes. largest: bound of the field on the orbit [T]; noise,
+    bias: as in `Magnetometer`."""
 
     largest: float
     noise: float
@@ -282,13 +283,13 @@ class FieldSensor(More):
         put_within(buffer, k, scale(1.0 / self.largest, add(B, error)), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        words = "as it is measured"
+        words = "measured"
         return (Column("magnetic_field", 3, unit="T", frame=BODY, scale=self.largest, words=words),)
 
 
 class Ephemeris(More):
-    """What a clock, the orbit and models tell of the world: where the Sun is, lit or not, and the
-    magnetic field. largest: that field on the orbit [T], once the orbit is known."""
+    """Directions in the world from clock, orbit and models: the Sun, also in the shadow, and the
+    magnetic field. largest: bound of the field on the orbit [T], set with the orbit."""
 
     largest: float = 1.0
     width = constant(6)
@@ -300,7 +301,7 @@ class Ephemeris(More):
         put_within(buffer, k + 3 * LANES, scale(1.0 / self.largest, B), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        words = "as models have it"
+        words = "from models"
         return (
             Column("sun_reference", 3, frame=WORLD, words=words),
             Column("field_reference", 3, unit="T", frame=WORLD, scale=self.largest, words=words),
@@ -308,8 +309,8 @@ class Ephemeris(More):
 
 
 class Tracker(More):
-    """What a star tracker measures of the attitude in the world, where that is new; and whether it
-    is. row: of the latter, counted from the sensor's."""
+    """The attitude in the world that a star tracker measured, if it is new, and a flag for that.
+    row: of the flag, counted from the sensor's first."""
 
     row: int = 0
     width = constant(5)
@@ -322,43 +323,45 @@ class Tracker(More):
         put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z, valid), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        frame, words = "body to world", "as it is measured; zero where nothing new is"
+        frame, words = "body to world", "measured; zero without a new measurement"
         low = (0.0, -1.0, -1.0, -1.0)
         return (
             Column("star_tracker", 4, frame=frame, low=low, words=words),
-            Column("star_tracker_valid", low=0.0, words="1: it is new, 0: there is none"),
+            Column("star_tracker_valid", low=0.0, words="1: a new measurement, 0: none"),
         )
 
 
 class Instruments(Sensor):
     """Rate-integrating gyros, a star tracker, Sun sensors, fine and coarse, and a magnetometer.
 
-    The gyros give the mean rate of the control period, the turn in it / dt: angle_walk
-    [rad/sqrt(s)], the density of their white noise; rate_walk [rad/s^1.5], of the walk of their
-    bias; bias [rad/s], its standard deviation where an episode begins. The bias walks while it
-    is averaged, so that with normal n_u and n_v
+    The gyros measure the mean rate of the control period, its turn / dt. angle_walk [rad/sqrt(s)]:
+    density of their white noise; rate_walk [rad/s^1.5]: density of the random walk of their bias;
+    bias [rad/s]: its standard deviation at the start of an episode. The bias walks during the
+    average, so that with normal n_u and n_v
 
         b' = b + rate_walk sqrt(dt) n_u,
         measured = mean rate + (b + b') / 2 + sqrt(angle_walk^2 / dt + rate_walk^2 dt / 12) n_v:
 
-    angle and bias have the same variance whatever dt is. scale_factor is the standard deviation of
-    that of each axis, misalignment [rad] that of the turn about each body axis by which the three
-    are mounted askew, drawn once an episode. They show the turn about each axis in whole multiples
-    of quantisation [rad], and the rest of it later. The star tracker has the standard
-    deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
-    measures where an episode begins, and then every `period` [s], rounded to control periods, if
-    the body is not faster than slew_rate [rad/s], the Sun, unless the Earth hides it, not within
-    sun_exclusion [rad] of the boresight, and the boresight not within earth_exclusion [rad] of the
-    Earth's limb, nor inside it; in between its last attitude is held. What it measures is there
-    after its latency [s], rounded too, at most its period. The magnetometer adds
-    to the field, where coils show it in its place, white noise of the density field_noise
-    [T sqrt(s)], of a control period's deviation field_noise / sqrt(dt), and a bias with the
-    standard deviation field_bias [T], drawn once an episode, about each axis. The Sun sensor adds
-    sun_noise [rad sqrt(s)] and sun_bias [rad] to the direction of the Sun in the same way, and
-    shows it; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals. The
-    ephemeris knows the Sun and the field in world axes. No number is beyond 6.67 standard
-    deviations. gyro: whether there are gyros; without, rates are not shown where the attitude is
-    hidden. What the env says: dt, the control period [s]; the others are the records of the rest.
+    the variances of angle and bias do not depend on dt. scale_factor: standard deviation of each
+    axis's scale factor error; misalignment [rad]: of the turn about each body axis by which all
+    three gyros are misaligned; both are drawn once an episode. The gyros show the turn about each
+    axis in whole multiples of quantisation [rad] and carry the remainder to the next reading.
+
+    The star tracker has the standard deviations across_boresight and about_boresight [rad];
+    boresight: a unit vector, body axes. It measures at the start of an episode and then every
+    `period` [s], rounded to control periods, if the body is not faster than slew_rate [rad/s], the
+    Sun is hidden by the Earth or not within sun_exclusion [rad] of the boresight, and the boresight
+    is neither inside the Earth's limb nor within earth_exclusion [rad] of it; otherwise its last
+    attitude is held. A measurement arrives after latency [s], rounded too, at most the period.
+
+    The magnetometer adds white noise of density field_noise [T sqrt(s)], with the deviation
+    field_noise / sqrt(dt) in a control period, and a bias of standard deviation field_bias [T],
+    drawn once an episode, to each component of the field, in place of the coils' exact one. The Sun
+    sensor shows the direction of the Sun with sun_noise [rad sqrt(s)] and sun_bias [rad] added in
+    the same way; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals.
+    The ephemeris shows the Sun and the field in world axes. Errors are at most 6.67 standard
+    deviations. gyro: whether there are gyros; without, rates are not shown if the attitude is
+    hidden. The env sets dt, the control period [s]; the other fields are the records of the parts.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
@@ -408,7 +411,7 @@ class Instruments(Sensor):
         return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
-        # Bias, attitude now, attitude as the tracker says it; what the gyros have not shown yet.
+        # Bias, last attitude, tracked attitude, one under way; remainder of the gyros; the flag.
         more = 1 if self.tracker.width() > 0 else 0
         return self._residue_row() + self.counting.residue_rows() + more
 
@@ -443,7 +446,7 @@ class Instruments(Sensor):
 
     def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
-        # Where an episode begins nothing is behind: the rate is that of the moment.
+        # An episode begins without a past turn: its first reading is the present rate.
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
         mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
@@ -474,7 +477,7 @@ class Instruments(Sensor):
         fresh, new = self.readout.delivered(buffer, i, row + _COMING, step, taken, new)
         seen = quaternion_if(fresh, new, held)
         put_quaternion(buffer, i, row + _SEEN, seen)
-        if self.tracker.width() > 0:  # it tells no attitude that it could not have measured
+        if self.tracker.width() > 0:  # a blinded tracker shows no attitude at the start either
             valid = 1.0 if fresh & (able | (step > 0.0)) else 0.0
             buffer[i + (row + self.rows_needed(rows.physics) - 1) * LANES] = valid
         return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
@@ -525,7 +528,7 @@ class Instruments(Sensor):
         return found._replace(tracker=Tracker(found.rows_needed(None) - 1)) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
-        """The same on an orbit; coils: whether there are any, which show the field."""
+        """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
         largest, found = 2.0 * orbit.field, self
         if self.ephemeris.width():
             found = found._replace(ephemeris=Ephemeris(largest))
@@ -543,13 +546,13 @@ class Instruments(Sensor):
 
 @inlined
 def _in_its_frame(q, now, seen):
-    """What is seen of the attitude `now`, both in the world, in the frame of q, which may be the
-    same attitude relative to a target."""
+    """The measurement `seen` of the attitude `now`, both in the world, in the frame of q, which may
+    be the same attitude relative to a target."""
     return qmul(qmul(q, qconj(now)), seen)
 
 
 class Failing(Sensor):
-    """A sensor that may die: what it measures stays then as it was, in the world."""
+    """A sensor that may fail; its last measurement, in the world, is then held."""
 
     sensor: Any
     has_bias = property(lambda self: self.sensor.has_bias)
@@ -569,10 +572,10 @@ class Failing(Sensor):
         self.sensor.sense_field(rows, buffer, i)
 
     def rows_needed(self, physics):
-        return self.sensor.rows_needed(physics) + 7  # attitude and rates as measured last
+        return self.sensor.rows_needed(physics) + 7  # last measured attitude and rates
 
     def memory_entries(self, physics: Physics) -> dict[str, range]:
-        # Once it is dead, nothing that it shows has a derivative.
+        # After a failure the measurements are constant and have no derivatives.
         found: dict[str, range] = self.sensor.memory_entries(physics)
         return found
 
@@ -596,15 +599,15 @@ class Failing(Sensor):
 
 
 def failing(sensor: Sensor) -> Sensor:
-    """The sensor where faults may blind it."""
+    """The sensor, for an env whose faults may blind it."""
     return Failing(sensor)
 
 
-def chosen_sensor(
+def resolve_sensor(
     value: Any, default: Sensor, dt: float, rate_limit: float, hides: bool = False
 ) -> Sensor:
-    """What the argument stands for: standard deviations, instruments, or a sensor of one's own.
-    hides: whether the attitude is not shown but by what a star tracker tells."""
+    """The sensor of an argument: standard deviations, instruments, or a `Sensor`. hides: whether
+    only a star tracker shows the attitude."""
     found: Sensor
     if value is None or isinstance(value, Sensor):
         found = checked_part("sensor", default if value is None else value, Sensor)
@@ -650,5 +653,5 @@ def _normals(value: Any) -> tuple[Vector, ...]:
 
 
 def _field(instrument: str, name: str) -> str:
-    """The field of `Instruments` in which a number of an instrument stands."""
+    """The field of `Instruments` that holds this number of an instrument."""
     return name if name in _OTHERS.get(instrument, []) else _PREFIX.get(instrument, "") + name

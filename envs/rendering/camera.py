@@ -1,6 +1,6 @@
-"""A perspective camera: what it sees of a scene, and in what order that is to be drawn. Of
-convex solids the faces that look to the camera cannot hide one another; what leaves the body
-through a face, or is fixed to it, is before the body where that face looks to the camera."""
+"""A perspective camera, which projects a scene and orders its items for drawing. The faces of a
+convex solid that look to the camera cannot hide one another; an item that leaves the body through a
+face, or is fixed to it, is in front of the body if that face looks to the camera."""
 
 import itertools
 import math
@@ -13,21 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.envs.rendering.scene import Arrow, BodyPart, Curve, Framing, Scene
 from rbgym.quaternion import Array
 
-_FIELD = math.radians(26.0)  # half of it is to either side of the middle
-_HIGH = 0.475  # of the picture's height is above the middle of what is seen
-_NEAR = 0.05  # of the distance to the middle: what is nearer is not drawn
-_ASIDE = 4.0  # of the picture's longer edge, from its middle: what is farther off is not drawn
+_FIELD = math.radians(26.0)  # field of view
+_HIGH = 0.475  # fraction of the picture's height above the centre of the scene
+_NEAR = 0.05  # near plane, as a fraction of the distance to the centre
+_ASIDE = 4.0  # largest distance from the middle, in longer edges of the picture
 _LIGHT = np.array([-0.5, 0.75, -0.55]) / np.linalg.norm([0.5, 0.75, 0.55])  # right, up, forward
 _DARKEST = 0.68  # brightness of a face that the light does not meet
 
-# Layers, each drawn over those before it.
+# Layers, drawn in this order.
 WALL, BELOW, BEHIND, BODY, BEFORE = range(5)
 _FIXED = {"wall": WALL, "goal": BEHIND, "pivot": BEFORE}
 
 
 class Solid(NamedTuple):
-    """The seen side of a convex solid. corners: (m, 3, 2) pixels of faces. fills: (m, 3) colours.
-    edges: (k, 2, 2) pixels, of the outline and of sharp edges."""
+    """The visible side of a convex solid. corners: (m, 3, 2) pixels of faces. fills: (m, 3)
+    colours. edges: (k, 2, 2) pixels of the outline and of sharp edges."""
 
     corners: Array
     fills: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Solid(NamedTuple):
 
 
 class Item(NamedTuple):
-    """Something to be drawn, in a layer, and how far away it is [m]."""
+    """An object to be drawn, with its layer and depth [m]."""
 
     layer: int
     depth: float
@@ -43,10 +43,10 @@ class Item(NamedTuple):
 
 
 class Camera:
-    """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards. size:
-    (width, height) [pixels]. field: angle between the nearer edges [rad]. axes: unit vectors to the
-    right, upwards and forwards. scale: pixels per unit of the tangent of the angle off the middle.
-    near: least depth [m] that is drawn. middle: pixel of `center`, above the words."""
+    """A camera at `eye` (3,) [m] that looks at `center` (3,) [m], with the world's z axis upwards.
+    size: (width, height) [pixels]. field: of view along the shorter side [rad]. axes: unit vectors
+    to the right, upwards and forwards. scale: pixels per tangent of the angle from the view axis.
+    near: least depth [m] that is drawn. middle: pixel of `center`, above the legend."""
 
     def __init__(
         self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD
@@ -64,11 +64,11 @@ class Camera:
 
     @classmethod
     def of(cls, framing: Framing, size: tuple[int, int]) -> "Camera":
-        """The camera in whose picture what is to be looked at just fits."""
+        """The camera whose picture just holds the sphere of the framing."""
         center, radius, _, (azimuth, elevation) = framing
         flat = math.cos(elevation)
         towards = (flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation))
-        # As far as it is high above the middle there is room; below there is a little more.
+        # The height above the middle limits the sphere; below there is a little more room.
         away = radius / math.sin(math.atan(2 * _HIGH * math.tan(_FIELD / 2)))
         return cls(center + away * np.array(towards), center, size)
 
@@ -78,14 +78,14 @@ class Camera:
 
     def project(self, points: ArrayLike) -> tuple[Array, Array]:
         """Pixels (n, 2), right and down from the upper left corner, and depths (n,) [m] along the
-        line of sight, of points (n, 3); of points before `near`, as if they were there."""
+        view axis, of points (n, 3); a point nearer than `near` gets that depth."""
         seen = (np.asarray(points, dtype=np.float64) - self.eye) @ self.axes.T
         depth = np.maximum(seen[:, 2], self.near)
         return self.middle + self.scale * seen[:, :2] * (1.0, -1.0) / depth[:, None], depth
 
     def runs(self, points: Array) -> list[Array]:
-        """The parts of a line through points (n, 3) that can be drawn, (k, 3) each: those before
-        the near plane, and no farther aside than some picture widths."""
+        """The parts of a line through points (n, 3) that can be drawn, (k, 3) each: beyond the near
+        plane and not too far outside the picture."""
         pixels, depths = self.project(points)
         aside = np.abs(pixels - self.middle).max(axis=1)
         drawn = (depths > self.near) & (aside <= _ASIDE * max(self.size))
@@ -94,11 +94,12 @@ class Camera:
         return [run for run in runs if len(run) > 1]
 
     def side_of(self, part: BodyPart) -> Solid:
+        """The visible side of a part, in pixels."""
         mesh, vertices = part.mesh, part.vertices
         normals = mesh.normals @ part.rotation.T
         front = np.sum(normals * (self.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0
         pixels, depths = self.project(vertices)
-        # A face that comes too near is left out.
+        # Faces that reach the near plane are left out.
         front &= (depths[mesh.faces] > self.near).all(axis=1)
         met = np.maximum(normals[front] @ (self.axes.T @ _LIGHT), 0.0)
         bright = _DARKEST + (1.05 - _DARKEST) * met
@@ -110,7 +111,7 @@ class Camera:
         return Solid(pixels[mesh.faces[front]], fills, pixels[edges.ends[drawn]])
 
     def in_order(self, scene: Scene) -> list[Item]:
-        """Everything but the floor and the outline of the goal, what is to be drawn first first."""
+        """All items in drawing order, without the floor and the outline of the goal."""
         middle, items = self.depth(scene.body.position), [Item(BODY, 0.0, scene.body)]
         for part in (*scene.parts, *([scene.goal] if scene.goal else [])):
             depth = self.depth(part.position)
@@ -128,7 +129,7 @@ class Camera:
         return BEFORE if nearer else BEHIND
 
     def _lines(self, scene: Scene, middle: float) -> Iterator[Item]:
-        """The curves, cut where they pass from one layer into another."""
+        """The curves, cut where they change layers."""
         walls = [float(part.position[2]) for part in scene.parts if part.name == "wall"]
         for curve in scene.curves:
             for points in self.runs(curve.points):

@@ -1,5 +1,5 @@
-"""One lane of an environment at one instant, and its scene. What a class of yours adds to a
-picture its method `sketch(self, instant)` yields: shapes of rbgym.envs.rendering.scene."""
+"""One lane of an environment at one instant, and its scene. A part of a task adds to the picture
+by a method `sketch(self, instant)`, which yields shapes of rbgym.envs.rendering.scene."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -26,27 +26,27 @@ from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
 _AROUND = np.linspace(0.0, 2 * np.pi, 73)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
-_CLEAR = 0.6  # scale at which a body with a wall is drawn, so that it does not reach into that
-_MAST = 1.35  # length of its axis, as a part of its radius
+_CLEAR = 0.6  # scale of a body with a wall, so that it does not reach into the wall
+_MAST = 1.35  # length of its axis, relative to its radius
 # Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
 _WALL = 0.01 ** (1 / 9) - 1.1
-# At full speed a wheel is drawn turning this fast [rad/s], lest it seem to turn backwards.
+# Speed in the picture of a wheel at full speed [rad/s]; faster, it would seem to turn backwards.
 _SHOWN = 3.0
 _LONGEST = 240  # points of a trail
 
 
 class Trail:
-    """Points (k, 3) [m, world] and rates (k, 3) [rad/s, body] of one lane as it was drawn, of one
-    episode: a new one, or an earlier time, begins anew; an instant drawn before adds nothing."""
+    """Points (k, 3) [m, world] and rates (k, 3) [rad/s, body] of one lane in the pictures of an
+    episode. A new episode or an earlier time empties it; an instant already drawn adds nothing."""
 
     def __init__(self) -> None:
         self.points = self.rates = np.zeros((0, 3))
         self._episode: tuple[float, ...] = ()
         self._time = self._elapsed = 0.0
-        self.turns = np.zeros(1)  # how far wheels have been drawn to turn [rad]
+        self.turns = np.zeros(1)  # angles of the wheels in the pictures [rad]
 
     def record(self, episode: tuple[float, ...], time: float, point: Array, rate: Array) -> None:
-        """Add an instant. episode: what tells it from others."""
+        """Add an instant. episode: identifies the episode."""
         if episode != self._episode or time < self._time:
             self.__init__()  # type: ignore[misc]
         self._episode, self._elapsed, self._time = episode, time - self._time, time
@@ -55,14 +55,15 @@ class Trail:
             self.rates = np.concatenate([self.rates[1 - _LONGEST :], rate[None]])
 
     def turned(self, speeds: Array) -> Array:
-        """How far wheels have turned [rad], at these speeds [rad/s] since the instant before."""
+        """Angles of the wheels [rad]; they turn at these speeds [rad/s] since the last instant."""
         self.turns, self._elapsed = self.turns + speeds * self._elapsed, 0.0
         return self.turns
 
 
 class Instant:
-    """One lane as it is now; lengths in metres, world axes. state, info: as hooks get them. body:
-    the solid as it is drawn; reach: its radius; span: how far out the end of its z axis is."""
+    """One lane at the present instant; lengths in metres, world axes. state, info: as hooks get
+    them. body: the solid in the picture; reach: its radius; span: distance of the end of its z axis
+    from the origin."""
 
     def __init__(
         self, env: Any, lane: int, state: Mapping[str, Array], info: Mapping[str, Any], trail: Trail
@@ -106,8 +107,8 @@ class Instant:
             yield from noun.sketch(self)
 
     def _trace(self) -> Iterator[Curve]:
-        """The trail, to which now is added: of a body that has a place of its own its path, where
-        that is not within the body; of others the path of the end of the z axis."""
+        """The trail, after adding this instant: for a body with a position its path outside the
+        body; for others the path of the end of the z axis."""
         flies, body = "position" in self.state, self.body
         end = rotate(body.quaternion, np.array([0.0, 0.0, self.span]))
         which = tuple(self.env.episodes.row(n)[self.lane] for n in (SEED, SEED + 1, EPISODE))
@@ -120,9 +121,9 @@ class Instant:
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
 
-    # What potentials add: physics knows nothing of pictures.
+    # Shapes of potentials are here, because rbgym's physics does not depend on pictures.
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
-        """The point that a top stands on, and a floor: below it where it may hang."""
+        """The pivot of a top, and a floor: below the pivot if the body may hang."""
         reach = self.reach
         yield BodyPart("pivot", sphere(0.03 * self.body.mesh.radius, colors.INK))
         if hangs:
@@ -131,7 +132,7 @@ class Instant:
             yield Framing(np.array([0.0, 0.0, 0.45 * reach]), 1.4 * reach, floor=0.0)
 
     def _wall(self, axis: Array) -> Iterator[Shape]:
-        """The axis that meets the wall, and the wall: a plate where it is thrown back."""
+        """The axis that hits the wall, and the wall: a plate where it repels the axis."""
         body, span = self.body, self.span
         along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
@@ -141,20 +142,20 @@ class Instant:
     def ghost(
         self, quaternion: ArrayLike = _UPRIGHT, position: ArrayLike = (0, 0, 0), scale: float = 1.0
     ) -> BodyPart:
-        """The body as it is to be."""
+        """The body at its goal."""
         return BodyPart("goal", self.body.mesh, np.asarray(position), np.asarray(quaternion), scale)
 
     def ring(self, angle: float) -> Curve:
-        """Where the end of the z axis is to be: at an angle [rad] from the vertical."""
+        """The goal of the end of the z axis: a circle at an angle [rad] from the vertical."""
         return Curve("goal", self.span * circle(angle), colors.GOAL)
 
     def upright(self, direction: ArrayLike = (0.0, 0.0, 1.0)) -> Curve:
-        """Where the z axis is to be: along a direction of the world (3,), by default upright."""
+        """The goal of the z axis: along a world direction (3,), by default upright."""
         line = np.outer([0.0, 1.15 * self.span], np.asarray(direction))
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:
-        """A cone of half `angle` [rad] about a world direction (3,), and the body axis it bars."""
+        """A cone of half `angle` [rad] about a world direction (3,), and the excluded body axis."""
         start, reach = self.body.position, 1.3 * self.reach
         rim = start + reach * circle(angle, np.asarray(direction))
         spokes = [np.array([start, rim[k]]) for k in (0, 18, 36, 54)]
@@ -166,7 +167,7 @@ class Instant:
         ]
 
     def polhode(self) -> Iterator[Curve]:
-        """The path of the angular velocity in the body, its longest at the end of its arrow."""
+        """The path of the angular velocity in body axes; the largest is as long as its arrow."""
         rates = self.trail.rates
         if len(rates) > 1:
             most = float(np.linalg.norm(rates, axis=1).max()) or 1.0
@@ -174,12 +175,12 @@ class Instant:
             yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
     def wheels(self, axes: Array, speeds: Array) -> Iterator[BodyPart]:
-        """Wheels about body axes (k, 3), outside the body; speeds (k,): parts of the largest."""
+        """Wheels about body axes (k, 3), outside the body; speeds (k,): relative to the largest."""
         size = 0.24 * self.reach
         for axis, turn in zip(axes, self.trail.turned(_SHOWN * speeds), strict=True):
             outwards = self.body.rotation @ axis
             tail, facing = self.body.exit_of(outwards)
-            # As far out as keeps the whole wheel before the face that it sits on.
+            # Far enough out that the whole wheel is in front of its face.
             cosine = float(outwards @ facing)
             sine = math.sqrt(max(1 - cosine**2, 0.0))
             place = tail + 1.15 * size * (0.175 + sine) / max(cosine, 0.2) * outwards
@@ -188,8 +189,8 @@ class Instant:
             yield BodyPart("wheel", mesh, place, spun, facing=facing)
 
     def station(self, behind: float) -> Iterator[BodyPart]:
-        """What a flyer docks to: a sphere, as large as lets it touch, `behind` the dock on the
-        target's x axis. Nothing for a flyer so large that it would reach beyond its middle."""
+        """The station that a flyer docks to: a sphere that the docked flyer touches, its centre
+        `behind` [m] the dock on the target's x axis. None if the flyer would reach the centre."""
         radius = behind - self.body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
         if radius > 0:
             q = self.state["target_quaternion"]
@@ -197,34 +198,34 @@ class Instant:
             yield BodyPart("station", sphere(radius), rotate(q, centre), q)
 
     def framing(self, center: Array, radius: float, seen_from: tuple[float, float]) -> Framing:
-        """What is to be seen: a sphere, from this azimuth and elevation [rad]."""
+        """The view of a sphere from this azimuth and elevation [rad]."""
         return Framing(center, radius, None, seen_from)
 
     def arrow(self, name: str, value: Array, unit: str, limit: float) -> Vector:
-        """A vector of the world (3,), at its `limit` drawn longest."""
+        """A vector (3,) in world axes, drawn longest at its `limit`."""
         return Vector(name, value, unit, colors.FIELD, limit)
 
     def vector(self, name: str, value: Array, unit: str, limit: float) -> Vector:
-        """A vector of the motion in body axes (3,), at its `limit` drawn longest."""
+        """A vector (3,) of the motion in body axes, drawn longest at its `limit`."""
         color = colors.TORQUE if name == "torque" else colors.FORCE
         return Vector(name, rotate(self.state["quaternion"], value), unit, color, limit)
 
 
 def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
-    """Unit vectors (73, 3) at an angle [rad] from an axis; closed."""
+    """A closed circle of unit vectors (73, 3) at an angle [rad] from an axis."""
     ring = math.sin(angle) * np.stack([np.cos(_AROUND), np.sin(_AROUND)], axis=1)
     points = np.column_stack([ring, np.full(len(_AROUND), math.cos(angle))])
     return np.asarray(points @ across_and_along(axis))
 
 
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
-    """What is to be seen of one lane of an env of rbgym, wrapped or not; changes nothing there.
-    trail: of the pictures of this lane before; without it no trace."""
+    """The scene of one lane of an rbgym env, wrapped or not; does not change the env. trail: from
+    earlier pictures of this lane; without it there is no trace."""
     return next(scenes_of(env, {lane: trail or Trail()}))
 
 
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
-    """The scenes of several lanes, of whose trails they are."""
+    """The scenes of the lanes that have trails, which it extends."""
     env = env.unwrapped
     state, info = env.episodes.state(), env.episodes.entries.of_all(*env.episodes.now())
     for lane, trail in trails.items():

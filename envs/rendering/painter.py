@@ -1,4 +1,4 @@
-"""Pictures of scenes by pygame: from far to near, at twice the size, and then smoothed."""
+"""Draws scenes with pygame, from far to near, at twice the size, and then smooths them."""
 
 import contextlib
 import functools
@@ -17,16 +17,16 @@ from rbgym.envs.rendering.scene import Arrow, BodyPart, Caption, Curve, Scene
 from rbgym.quaternion import Array
 
 Frame = NDArray[np.uint8]
-_FINE = 2  # pixels of the canvas for one of the picture
+_FINE = 2  # pixels of the canvas per pixel of the picture
 SIZE = (480, 480)
-MOST_LANES = 64  # of a vector env that are drawn
-_LEAST = 0.45  # of the usual size: on smaller pictures nothing can be read
+MOST_LANES = 64  # lanes of a vector env that are drawn
+_LEAST = 0.45  # of the usual size: smaller pictures have no text
 
 
 def load_pygame() -> Any:
-    """pygame, imported quietly; DependencyNotInstalled where there is none."""
+    """pygame, imported without its greeting; DependencyNotInstalled if it is missing."""
     try:
-        with contextlib.redirect_stdout(None):  # it greets
+        with contextlib.redirect_stdout(None):  # which pygame prints
             import pygame
             import pygame.font
     except ModuleNotFoundError as missing:
@@ -35,7 +35,7 @@ def load_pygame() -> Any:
 
 
 class Canvas:
-    """Where one picture, (width, height) [pixels], is drawn, all lengths in these; no display."""
+    """A surface for one picture, (width, height) [pixels], without a display; lengths in pixels."""
 
     def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
         self.pygame = load_pygame()
@@ -57,7 +57,7 @@ class Canvas:
         self._fine.blit(self._ground, (0, 0))
 
     def polygons(self, corners: Sequence[Array] | Array, fills: ArrayLike) -> None:
-        """Filled polygons, (k, 2) pixels each, in one colour (3,) or one for each (n, 3)."""
+        """Draw filled polygons, (k, 2) pixels each, in one colour (3,) or one for each (n, 3)."""
         colors = np.broadcast_to(fills, (len(corners), 3)).tolist()
         for points, color in zip(corners, colors, strict=True):
             self.pygame.draw.polygon(self._fine, color, (_FINE * points).tolist())
@@ -68,7 +68,7 @@ class Canvas:
             self.pygame.draw.line(self._fine, color, start, end, thick)
 
     def path(self, points: Array, color: Color, width: float) -> None:
-        """A line through points (n, 2), its corners rounded."""
+        """Draw a line through points (n, 2) with rounded corners."""
         thick, fine = max(round(_FINE * width), 1), (_FINE * points).tolist()
         self.pygame.draw.lines(self._fine, color, False, fine, thick)
         if thick > 2:
@@ -81,13 +81,13 @@ class Canvas:
     def word(
         self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
     ) -> None:
-        """Write from `place`, its upper left corner, on; with align = 1 up to it, 1/2 about it."""
+        """Write text; `place`: its upper left corner, for align 1 its right one, 1/2 its middle."""
         picture = self._word(text, height, color)
         left = _FINE * place[0] - align * picture.get_width()
         self._fine.blit(picture, (round(left), round(_FINE * place[1])))
 
     def badge(self, text: str, right: float, top: float, height: int, fill: Color) -> None:
-        """A word on a coloured ground, its upper right corner at (right, top)."""
+        """Draw text on a coloured ground, its upper right corner at (right, top)."""
         picture, pad = self._word(text, height, (255, 255, 255)), 0.8 * height
         width, tall = picture.get_width() + 2 * pad, picture.get_height() + pad
         left = _FINE * right - width
@@ -100,7 +100,7 @@ class Canvas:
         self.pygame.draw.rect(self._fine, color, square, border_radius=round(_FINE * size / 4))
 
     def frame(self) -> Frame:
-        """The picture of what was drawn, (height, width, 3)."""
+        """The finished picture, (height, width, 3) uint8."""
         self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
         picture = self.pygame.surfarray.array3d(self._picture)
         return np.ascontiguousarray(picture.swapaxes(0, 1))
@@ -156,7 +156,7 @@ class Painter:
                 self.canvas.path(camera.project(flat)[0], colors.SHADOW, 3.0 * self.unit)
 
     def _ball(self, part: BodyPart, camera: Camera) -> None:
-        """A sphere, shaded in rings from its rim to where the light meets it."""
+        """Draw a sphere, shaded in rings from its rim to the brightest point."""
         (middle,), (depth,) = camera.project(part.position[None])
         if depth <= camera.near:
             return
@@ -169,7 +169,7 @@ class Painter:
             self.canvas.disc(place, radius * (1.0 - share), fill)
 
     def _floor(self, body: BodyPart, camera: Camera, height: float) -> None:
-        """Two discs, and on them the shadow of the body, of light from above."""
+        """Draw two discs with the shadow of the body under light from above."""
         turn = np.linspace(0.0, 2 * np.pi, 97)
         ring = body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         for size, color in ((1.15, colors.FLOOR), (0.6, colors.FLOOR_INNER)):
@@ -225,7 +225,7 @@ class Painter:
             top += 17 * unit
 
     def _world(self, camera: Camera) -> None:
-        """The world's axes, in the lower right corner."""
+        """Draw the world's axes in the lower right corner."""
         unit = self.unit
         corner = np.array(self.size) - 44 * unit
         for name, axis in zip("xyz", camera.axes[:2].T * (1.0, -1.0), strict=True):
@@ -249,7 +249,7 @@ def lines_of(caption: Caption) -> Iterator[str]:
 
 def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
     for vector in scene.vectors:
-        # What is nothing beside the limit is called nothing.
+        # A vector that is tiny relative to its limit is shown as zero.
         size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
         yield f"{vector.name} {figures(size)} {vector.unit}", vector.color
     curves = {curve.name: curve.color for curve in scene.curves}
@@ -262,12 +262,12 @@ def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
 
 
 def figures(value: float) -> str:
-    """Three figures, without an exponent where none is needed."""
+    """The value with three significant digits, with an exponent only below 1e-3."""
     return f"{value:.3g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
 
 
 def dashes(points: Array, length: float) -> Array:
-    """Every other piece, about `length` pixels long, of a line through points (n, 2); (k, 2, 2)."""
+    """Dashes (k, 2, 2), about `length` pixels long, of a line through points (n, 2)."""
     steps = np.hypot(*np.diff(points, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(round(along[-1] / length) // 2, 1)
@@ -277,7 +277,7 @@ def dashes(points: Array, length: float) -> Array:
 
 
 class Viewer:
-    """Draws the lanes of an env. A copy of it has the same trails, and no surfaces or window."""
+    """Draws the lanes of an env. A copy has the same trails, but no surfaces or window."""
 
     def __init__(self) -> None:
         self.trails: dict[int, Trail] = {}
@@ -292,7 +292,7 @@ class Viewer:
         self.trails = state["trails"]
 
     def frames(self, env: Any) -> tuple[Frame, ...]:
-        """A picture, (height, width, 3), of each lane, up to MOST_LANES of them."""
+        """A picture, (height, width, 3) uint8, of each lane, up to MOST_LANES of them."""
         lanes = min(env.episodes.size, MOST_LANES)
         edge = SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
         if edge not in self._painters:
@@ -301,8 +301,8 @@ class Viewer:
         return tuple(map(self._painters[edge].paint, scenes_of(env, trails)))
 
     def show(self, env: Any, rate: int) -> None:
-        """Draw the lanes in a window, and wait for its turn, `rate` of them a second. One window at
-        a time: pygame has no more. Raises Gymnasium's Error where there is no screen."""
+        """Draw the lanes in a window, and wait to keep `rate` pictures a second. pygame has one
+        window at a time. Raises Gymnasium's Error without a screen."""
         picture = np.ascontiguousarray(tiled(self.frames(env)).swapaxes(0, 1))
         pygame = load_pygame()
         if self._clock is None or not pygame.display.get_init():

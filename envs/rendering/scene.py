@@ -1,5 +1,5 @@
-"""A scene: what is to be drawn of one body at one instant, as plain data, in world axes and
-metres, z up. Quaternions (w, x, y, z) map body to world."""
+"""A scene: the picture of one body at one instant as plain data, in world axes and metres, z up.
+Quaternions (w, x, y, z) map body to world."""
 
 import functools
 import math
@@ -23,8 +23,8 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 @dataclass(frozen=True, eq=False)
 class BodyPart:
     """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v. name:
-    "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), where it is fixed to the
-    outside of the body, the outward normal of the face it sits on, which orders the two."""
+    "body", "goal", "wheel", "pivot", "station" or "wall". facing: (3,), for a part on the outside
+    of the body, the outward normal of its face, which decides the drawing order."""
 
     name: str
     mesh: Mesh
@@ -43,7 +43,7 @@ class BodyPart:
         return self.in_world(self.mesh.vertices)
 
     def in_world(self, points: ArrayLike) -> Array:
-        """Points (..., 3) of the mesh's own axes, in the world."""
+        """Points (..., 3) in the mesh's axes, transformed to the world."""
         turned = np.asarray(points) @ self.rotation.T
         return np.asarray(self.position + self.scale * turned)
 
@@ -59,8 +59,8 @@ class BodyPart:
 
 
 class Arrow(NamedTuple):
-    """An arrow from `tail` (3,) to tail + shaft (3,); facing: as of a `BodyPart`, of the face
-    of the body that it leaves; is_axis: an axis of the body, not a vector of its motion."""
+    """An arrow from `tail` (3,) to tail + shaft (3,); facing: as in `BodyPart`, of the face that it
+    leaves the body through; is_axis: an axis of the body, not a vector of its motion."""
 
     name: str
     tail: Array
@@ -71,7 +71,7 @@ class Arrow(NamedTuple):
 
 
 class Vector(NamedTuple):
-    """A vector of the motion: value (3,), in `unit`; at `limit` it is drawn longest."""
+    """A vector of the motion: value (3,) in `unit`, drawn longest at `limit`."""
 
     name: str
     value: Array
@@ -94,8 +94,8 @@ class Curve(NamedTuple):
 
 
 class Framing(NamedTuple):
-    """What is looked at: the sphere about `center` (3,) that holds all that matters; the height of
-    a floor, or None; azimuth, from the x axis towards y, and elevation [rad], of who looks best."""
+    """The view: a sphere about `center` (3,) that holds the scene; the height of a floor, or None;
+    azimuth, from the x axis towards y, and elevation [rad] of the camera."""
 
     center: Array
     radius: float
@@ -105,8 +105,8 @@ class Framing(NamedTuple):
 
 @dataclass(frozen=True)
 class Caption:
-    """What is written beside the picture. task, integrator: names. time [s]. attitude_error [rad],
-    rate_error [rad/s]: from the goal, or None. success: or None. notes: further short lines."""
+    """The text of the picture. task, integrator: names. time [s]. attitude_error [rad], rate_error
+    [rad/s]: from the goal, or None. success: or None. notes: further short lines."""
 
     task: str
     integrator: str
@@ -117,14 +117,14 @@ class Caption:
     notes: tuple[str, ...] = ()
 
 
-Shape = BodyPart | Vector | Curve | Framing | str  # a word is a note of the caption
+Shape = BodyPart | Vector | Curve | Framing | str  # a str is a note of the caption
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """All that is to be drawn. goal: a ghost of the body. parts: wheels, pivot, station, wall.
+    """All objects of a picture. goal: a ghost of the body. parts: wheels, pivot, station, wall.
     vectors: angular velocity, momentum, torque, force, field. curves: the trace of the body's z
-    axis or, of a flyer, its centre, the polhode, goals and bounds, the mast of a wall."""
+    axis, or of a flyer's centre; the polhode, goals and bounds, the mast of a wall."""
 
     body: BodyPart
     caption: Caption
@@ -138,7 +138,7 @@ class Scene:
     def of(
         cls, body: BodyPart, caption: Caption, framing: Framing, shapes: Iterable[Shape]
     ) -> "Scene":
-        """The scene of a body and shapes; of several framings the last holds."""
+        """The scene of a body and shapes; the last framing counts."""
         found = list(shapes)
         parts = [one for one in found if isinstance(one, BodyPart)]
         return cls(
@@ -162,7 +162,7 @@ class Scene:
 
     @functools.cached_property
     def arrows(self) -> tuple[Arrow, ...]:
-        """Those of the vectors that are long enough to be drawn, from the body's surface."""
+        """Arrows from the body's surface for the vectors that are long enough to be drawn."""
         reach = self.body.mesh.radius
         lengths = [drawn_length(vector.size, vector.limit, reach) for vector in self.vectors]
         return tuple(
@@ -180,7 +180,8 @@ def drawn_length(size: float, limit: float, reach: float) -> float:
 def motion_of(
     body: RigidBody, quaternion: Array, rate: Array, momentum: Array, limit: float
 ) -> Iterator[Vector]:
-    """The angular velocity, of `rate` (3,) in body axes, and momentum (3,), at a limit of that."""
+    """The angular velocity, from `rate` (3,) [rad/s, body], and momentum (3,) [kg m^2/s, world];
+    limit: of the angular velocity [rad/s]."""
     most, turned = limit * float(body.moments.max()), rotate(quaternion, rate)
     yield Vector("angular velocity", turned, "rad/s", colors.ANGULAR_VELOCITY, limit)
     yield Vector("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM, most)

@@ -16,14 +16,14 @@ from rbgym.envs.rendering.colors import Color
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, Vector
 
-_SHARP = math.cos(math.radians(28.0))  # edges where faces are turned by more are drawn
-_THIN = 0.02  # least edge of a box, as a part of its largest, so that a plate or rod is seen
-_SAME = 1e-6  # moments closer than this, relatively, are drawn as equal ones
-_G = 9.81  # m/s^2, where a top's weight moment alone says how far its centre of mass is
+_SHARP = math.cos(math.radians(28.0))  # edges between faces at a larger angle are drawn
+_THIN = 0.02  # least edge of a box, relative to its largest, so that plates and rods are visible
+_SAME = 1e-6  # relative difference up to which moments count as equal
+_G = 9.81  # m/s^2, gives a top's centre of mass from its weight moment
 
 
 class Edges(NamedTuple):
-    """ends: (k, 2), indices of vertices. faces: (k, 2), the two that meet. sharp: (k,)."""
+    """Edges. ends: (k, 2), indices of vertices. faces: (k, 2), the two that meet. sharp: (k,)."""
 
     ends: NDArray[np.int64]
     faces: NDArray[np.int64]
@@ -60,7 +60,7 @@ class Mesh:
         return np.asarray(np.sum(self.normals * self.vertices[self.faces[:, 0]], axis=1))
 
     def exit_of(self, direction: ArrayLike) -> tuple[float, Array]:
-        """Distance [m] at which a ray from the origin leaves a convex mesh, and normal there."""
+        """Distance [m] where a ray from the origin leaves a convex mesh, and the normal there."""
         along = np.maximum(self.normals @ np.asarray(direction, dtype=np.float64), 1e-12)
         distance = self._depths / along
         face = int(np.argmin(np.where(along > 1e-9, distance, np.inf)))
@@ -68,14 +68,14 @@ class Mesh:
 
     @functools.cached_property
     def edges(self) -> Edges:
-        """Where two faces of a convex mesh meet."""
+        """The edges of a convex mesh."""
         ends = np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=2).reshape(-1, 2)
         _, same = np.unique(np.round(self.vertices / self.radius, 9), axis=0, return_inverse=True)
         pairs = np.sort(same.reshape(-1)[ends], axis=1)
         once = np.sort(np.unique(pairs, axis=0, return_index=True)[1])
         ends, own = ends[once], once // 3
-        # The other face is the one in whose plane the edge lies too, and which is turned most; it
-        # need not have the edge, as neighbours may be divided otherwise.
+        # The other face is the one with the largest turn among those whose plane has the edge. The
+        # edge need not be one of its own: neighbouring faces may be divided differently.
         height = self.vertices[ends] @ self.normals.T - self._depths
         within = np.all(np.abs(height) < 1e-6 * self.radius, axis=1)
         alike = np.where(within, self.normals[own] @ self.normals.T, 1.0)
@@ -85,15 +85,15 @@ class Mesh:
         return Edges(ends, sides, bend < _SHARP)
 
     def turned(self, rotation: ArrayLike) -> "Mesh":
-        """The same, its vertices turned by a rotation matrix (3, 3)."""
+        """The mesh with its vertices turned by a rotation matrix (3, 3)."""
         return replace(self, vertices=self.vertices @ np.asarray(rotation).T)
 
     def along(self, axis: ArrayLike) -> "Mesh":
-        """The same, its z axis turned to a vector (3,)."""
+        """The mesh with its z axis turned to a vector (3,)."""
         return self.turned(across_and_along(axis).T)
 
     def moved(self, by: ArrayLike) -> "Mesh":
-        """The same, moved by (3,) [m]."""
+        """The mesh moved by (3,) [m]."""
         return replace(self, vertices=self.vertices + np.asarray(by, dtype=np.float64))
 
     def tinted(self, color: Color) -> "Mesh":
@@ -101,7 +101,7 @@ class Mesh:
 
 
 def across_and_along(axis: ArrayLike) -> Array:
-    """A right-handed frame, as rows (3, 3), whose third axis is that of a vector (3,)."""
+    """A right-handed frame, as rows (3, 3), whose third axis is along a vector (3,)."""
     z = np.asarray(axis, dtype=np.float64)
     z = z / np.linalg.norm(z)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
@@ -112,10 +112,10 @@ def across_and_along(axis: ArrayLike) -> Array:
 @functools.lru_cache(maxsize=64, typed=True)  # potentials of two classes may be equal
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
     """The homogeneous solid with the body's mass and moments, in body axes: a cone in a `HeavyTop`,
-    a cylinder where just two moments are equal, else a box. Thin edges are drawn thicker."""
+    a cylinder if exactly two moments are equal, else a box. Thin edges are drawn thicker."""
     if isinstance(potential, HeavyTop):
         return _top_of(body, potential)
-    # The inertia about the centre of mass, where the body is pivoted elsewhere.
+    # The inertia about the centre of mass, also if the pivot is elsewhere.
     central = body.about(body.center_of_mass)
     moments, mass = central.moments, central.mass
     for k in range(3):
@@ -140,7 +140,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
 
 
 def box(size: ArrayLike) -> Mesh:
-    """A box (3,) with sides like a satellite's: solar cells across x and y, foil on +z."""
+    """A box, size (3,) [m], with sides of a satellite: solar cells across x and y, foil on +z."""
     edges = np.maximum(np.asarray(size, dtype=np.float64), _THIN * np.max(np.asarray(size)))
     patches = []
     for normal in range(3):
@@ -156,7 +156,7 @@ def box(size: ArrayLike) -> Mesh:
 
 
 def _panel(width: float, height: float, inner: Color) -> list[tuple[Array, Color]]:
-    """Rectangles that tile one face about its middle: a frame with one to four cells in it."""
+    """Rectangles that tile one face about its middle: a frame around one to four cells."""
     short, long = sorted((width, height))
     rim = 0.07 * short
     cells = int(np.clip(round(long / short), 1, 4)) if inner == colors.CELL else 1
@@ -178,7 +178,7 @@ def _panel(width: float, height: float, inner: Color) -> list[tuple[Array, Color
 
 
 def cylinder(radius: float, height: float, sides: int = 32) -> Mesh:
-    """A cylinder about z, its middle at the origin, in quarters of two colours."""
+    """A cylinder about z with its middle at the origin, in quarters of two colours."""
     least = _THIN * max(2 * radius, height)
     radius, height = max(radius, least / 2), max(height, least)
     return of_revolution([(radius, -height / 2), (radius, height / 2)], sides)
@@ -191,7 +191,7 @@ def cone(radius: float, height: float, sides: int = 32) -> Mesh:
 
 @functools.lru_cache(maxsize=8)
 def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mesh:
-    """A ball about the origin, in one colour."""
+    """A sphere about the origin, in one colour."""
     angles = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)[1:-1]
     middle = [(radius * math.cos(a), radius * math.sin(a)) for a in angles]
     return of_revolution([(0.0, -radius), *middle, (0.0, radius)], sides).tinted(color)
@@ -199,7 +199,7 @@ def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mes
 
 @functools.lru_cache(maxsize=32)
 def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
-    """A wheel about the unit vector `axis`, in quarters of two colours so that its spin is seen."""
+    """A wheel about the unit vector `axis`, in quarters of two colours that show its spin."""
     disc = cylinder(radius, width, 24)
     light = np.all(disc.colors == colors.METAL, axis=1, keepdims=True)
     tints = np.where(light, colors.FOIL, colors.RIM).astype(np.uint8)
@@ -226,7 +226,7 @@ def of_polygons(patches: Sequence[tuple[Array, Color]]) -> Mesh:
 
 
 def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
-    """What the line through (radius, z), from below to above, sweeps about z; ends are closed."""
+    """The closed surface that a line through points (radius, z), bottom to top, sweeps about z."""
     angle = np.linspace(0.0, 2 * np.pi, sides + 1)
     turn = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]

@@ -1,1 +1,1 @@
-"""Everything about compiling: options, records whose methods are compiled, machine code on disk."""
+"""Compilation by numba: options, records with compiled methods, machine code on disk."""

@@ -1,9 +1,10 @@
-"""Machine code on disk: made of the sources as they are, by somebody trusted, or made anew.
+"""A cache of machine code on disk. It loads a file only if a trusted user wrote it and if it was
+compiled from the present sources; otherwise it compiles.
 
-Numba's own cache looks at the one file that holds an entry point, while the physics is inlined from
-others; its index can be left wrong by two processes at once; and it unpickles whatever it finds.
-Here each file says what it was made of, and a digest tells whether it is whole. Numba offers no
-public way: all that reaches into it is here, and tests/test_cache.py guards it.
+Numba's own cache checks only the file that holds an entry point, while the physics is inlined from
+other files; two processes that write at once can corrupt its index; and it unpickles any file.
+Here each file names its sources, and a digest shows whether it is complete. Numba has no public
+interface for this: all access to its internals is here, and tests/test_cache.py tests it.
 """
 
 import contextlib
@@ -27,17 +28,17 @@ import numpy as np
 from numba import config
 from numba.core.serialize import dumps
 
-PATIENCE = 2.0  # s
-_said: list[bool] = []
+PATIENCE = 2.0  # s of compilation before a message
+_announced: list[bool] = []
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DIGEST = hashlib.sha256().digest_size  # bytes
-# Settings of numba's, from the environment, that make other code of the same source.
+# Settings of numba, from the environment, that change the code compiled from the same source.
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "LOOP_VECTORIZE", "OPT",
              "SLP_VECTORIZE")  # fmt: skip
 
 
-# An import statement that stands at the start of a line or in a block, names in brackets included.
+# An import statement, at the start of a line or indented, with names in brackets.
 _IMPORT = re.compile(
     rb"^[ \t]*(?:import (rbgym[\w.]*)|from (rbgym[\w.]*) import (\([^)]*\)|[^\n]*))", re.MULTILINE
 )
@@ -45,9 +46,9 @@ _COMPILES = re.compile(rb"^[ \t]*(?:from|import) (?:numba|rbgym\.compiled)\b", r
 
 
 def _modules(package: Path) -> dict[str, Path]:
-    """The file of each module, by name; none if the package is in an archive."""
+    """The file of each module, by name; empty if the package is in an archive."""
     folders = {"rbgym": package}
-    if not (package / "envs").exists():  # the two stand beside the package while it is developed
+    if not (package / "envs").exists():  # in a checkout, envs and agents are next to the package
         folders |= {f"rbgym.{part}": package.parent / part for part in ("envs", "agents")}
     found = {}
     for name, folder in folders.items():
@@ -59,7 +60,7 @@ def _modules(package: Path) -> dict[str, Path]:
 
 
 def _imports(text: bytes, modules: dict[str, bytes]) -> Iterator[str]:
-    """Modules that this text imports, or imports something from."""
+    """Names of the modules that this source text imports, or imports names from."""
     for whole, origin, names in _IMPORT.findall(text):
         if whole:
             yield whole.decode()
@@ -69,8 +70,8 @@ def _imports(text: bytes, modules: dict[str, bytes]) -> Iterator[str]:
 
 
 def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
-    """File and text, by name, of modules with compiled functions and of all that these import,
-    whose constants they may hold. An edit of the others compiles nothing anew."""
+    """File and text, by name, of modules with compiled functions and of all modules that these
+    import, whose constants they may hold. An edit of any other module recompiles nothing."""
     files = _modules(package)
     modules = {name: path.read_bytes() for name, path in files.items()}
     pending = [name for name, text in modules.items() if _COMPILES.search(text)]
@@ -84,7 +85,7 @@ def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
 
 
 class Sources:
-    """The sources of all that is compiled, as this process found them; digest: "" without files."""
+    """The sources of all compiled functions, as this process read them; digest: "" without any."""
 
     def __init__(self, package: Path = _PACKAGE) -> None:
         modules, digest = compiled_modules(package), hashlib.sha256()
@@ -95,8 +96,8 @@ class Sources:
         self._written, self._unchanged = self._times(), True
 
     def unchanged(self) -> bool:
-        """Whether they are still the same; False for good, once one was seen that was edited:
-        modules are imported one by one, so that nobody can say which text was compiled."""
+        """Whether no source changed since. Once one did, the answer stays False: modules are
+        imported one by one, so it is unknown which text was compiled."""
         if self._unchanged:
             try:
                 self._unchanged = self._times() == self._written
@@ -116,20 +117,20 @@ _CLASSES: list[tuple[type, dict[str, Any]]] = []
 
 
 def _constants(function: FunctionType) -> dict[str, Any]:
-    """The globals that a function uses, as they are now; of arrays a copy."""
+    """The present values of the globals that a function uses; arrays are copied."""
     names, table = function.__code__.co_names, function.__globals__
     found = {name: table[name] for name in names if name in table}
     return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in found.items()}
 
 
 def remember(function: Any) -> None:
-    """Note a function of ours that will be compiled, with the constants that it uses."""
+    """Record a function of rbgym that will be compiled, with the constants that it uses."""
     if function.__module__.split(".")[0] == "rbgym":
         _FUNCTIONS.append((function, function.__code__, _constants(function)))
 
 
 def remember_class(cls: type) -> None:
-    """Note a class of ours whose methods will be compiled."""
+    """Record a class of rbgym whose methods will be compiled."""
     if cls.__module__.split(".")[0] == "rbgym":
         _CLASSES.append((cls, _functions(cls)))
         for method in _functions(cls).values():
@@ -141,7 +142,7 @@ def _functions(cls: type) -> dict[str, Any]:
 
 
 def as_written() -> bool:
-    """Whether no function, method or constant was replaced in this process, as by a test."""
+    """Whether no code in this process, such as a test, replaced a function, method or constant."""
     for function, code, constants in _FUNCTIONS:
         table = function.__globals__
         if function.__code__ is not code:
@@ -155,36 +156,36 @@ def as_written() -> bool:
 
 
 def is_trusted(path: Path) -> bool:
-    """Whether nobody else can have put this file there: file and folder belong to the user, to root
-    or to the owner of the package, and others cannot write to either."""
-    if not hasattr(os, "getuid"):  # Windows, where folders of a user are the user's
+    """Whether only trusted users can have written this file: the user, root or the owner of the
+    package own file and folder, and no other user can write to either."""
+    if not hasattr(os, "getuid"):  # Windows, where only the user can write to the user's folders
         return path.is_file()
     owners = {0, os.getuid(), os.stat(_PACKAGE).st_uid}
     file, folder = os.lstat(path), os.stat(path.parent)
     return stat.S_ISREG(file.st_mode) and all(
         found.st_uid in owners
         and not found.st_mode & stat.S_IWOTH
-        # A group of the owner alone has the owner's number.
+        # A group whose only member is the owner has the owner's number.
         and (not found.st_mode & stat.S_IWGRP or found.st_gid in (0, found.st_uid))
         for found in (file, folder)
     )
 
 
 class CodeFiles:
-    """The files of one function, in the place of numba's `IndexDataCacheFile`. made_of: all but the
-    types of the arguments that the code depends on. is_current: whether this process compiles that;
-    while it does not, nothing is loaded or saved."""
+    """The files of one function; replaces numba's `IndexDataCacheFile`. made_of: all that the code
+    depends on except the types of its arguments. is_current: whether this process compiles those
+    sources; if not, nothing is loaded or saved."""
 
     def __init__(self, beginning: Path, made_of: str, is_current: Callable[[], bool]) -> None:
         self.beginning, self.made_of, self.is_current = beginning, made_of, is_current
 
     def path(self, key: Any) -> Path:
-        """The file for a key of numba's, which begins with the types of the arguments."""
+        """The file for a key from numba, which begins with the types of the arguments."""
         name = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return self.beginning.with_name(f"{self.beginning.name}.{name}.nbc")
 
     def load(self, key: Any) -> Any:
-        """What was saved under an equal key; None where there is nothing whole and trusted."""
+        """The data saved under an equal key; None if no complete and trusted file exists."""
         path = self.path(key)
         if not self.is_current():
             return None
@@ -197,12 +198,12 @@ class CodeFiles:
             if digest != hashlib.sha256(self.made_of.encode() + content).digest():
                 return None
             saved_key, data = pickle.loads(content)
-        except Exception:  # there is no file, or one of a class that this process does not have
+        except Exception:  # no file, or one that needs a class which this process lacks
             return None
         return data if saved_key == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the file, whole or not at all; of processes that write it at once, the last."""
+        """Write the file atomically; if several processes write it at once, the last one wins."""
         if not self.is_current():
             return
         content: bytes = dumps((key, data))  # type: ignore[no-untyped-call]
@@ -224,8 +225,8 @@ class CodeFiles:
 
 
 def keep_on_disk(dispatcher: Any) -> None:
-    """Let a dispatcher of numba keep its code in `CodeFiles`, and run it as others will load it.
-    ValueError for a relative folder: it would be another one wherever a process starts."""
+    """Store the code of a numba dispatcher in `CodeFiles`, and run it as other processes load it.
+    ValueError for a relative folder, which would depend on where a process starts."""
     cache = dispatcher._cache
     folder, file = Path(cache.cache_path), cache._cache_file
     if not folder.is_absolute():
@@ -235,11 +236,11 @@ def keep_on_disk(dispatcher: Any) -> None:
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
     cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current)
-    _load_what_was_compiled(dispatcher)
+    _load_after_compiling(dispatcher)
     save = cache.save_overload
 
     def save_own(signature: Any, result: Any) -> None:
-        # An edit of a user's class would go unnoticed. A disk that is full costs a warning.
+        # An edit of a user's class would go unnoticed. A full disk gives a warning, no error.
         if not any(map(_is_foreign, result.signature.args)):
             try:
                 save(signature, result)
@@ -250,23 +251,23 @@ def keep_on_disk(dispatcher: Any) -> None:
 
 
 def _is_foreign(numba_type: Any) -> bool:
-    """Whether a class of the user takes part in a type."""
+    """Whether a numba type contains a class that is not from rbgym."""
     cls = getattr(numba_type, "instance_class", None)
     own = cls is None or cls.__module__.split(".")[0] == "rbgym"
     return not own or any(map(_is_foreign, getattr(numba_type, "types", ())))
 
 
-def _load_what_was_compiled(dispatcher: Any) -> None:
-    """A function that stays out of its callers is compiled by itself and again within each of them,
-    to other last bits. A process that has compiled them all runs the first that it finds; one that
-    loads a file, the one therein. So all code is loaded, whoever made it, each into an engine that
-    knows of no other."""
+def _load_after_compiling(dispatcher: Any) -> None:
+    """Run all code as loaded from its file, also in the process that compiled it, and each file in
+    an engine of its own. Without this the last bits could differ: a function that is not inlined
+    is compiled by itself and again with each caller, with different last bits; a process that
+    compiled them all runs the first that it finds, one that loads a file runs that file's."""
     compiler, implementation = dispatcher._compiler, dispatcher._cache._impl
     compile_here, rebuild = compiler.compile, implementation.rebuild
     reduced = list[Any]()
 
     def compile_and_load(*args: Any) -> Any:
-        with said_when_long():
+        with announce_if_slow():
             made = compile_here(*args)
         reduced[:] = [made._reduce()]
         return load(made.target_context, reduced[0])
@@ -277,17 +278,17 @@ def _load_what_was_compiled(dispatcher: Any) -> None:
         return rebuild(separate, parts)
 
     compiler.compile = compile_and_load
-    implementation.reduce = lambda _: reduced.pop()  # called for each result, once it was made
+    implementation.reduce = lambda _: reduced.pop()  # numba calls it once for each result
     implementation.rebuild = load
 
 
 @contextlib.contextmanager
-def said_when_long() -> Iterator[None]:
-    """Say what is going on, at a terminal and once in a process, where it takes `PATIENCE`."""
-    if _said or sys.stderr is None or not sys.stderr.isatty():
+def announce_if_slow() -> Iterator[None]:
+    """Print, once and only at a terminal, that code compiles if that takes over `PATIENCE`."""
+    if _announced or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    timer = threading.Timer(PATIENCE, _say)
+    timer = threading.Timer(PATIENCE, _announce)
     timer.daemon = True
     timer.start()
     try:
@@ -296,16 +297,16 @@ def said_when_long() -> Iterator[None]:
         timer.cancel()
 
 
-def _say() -> None:
-    if not _said:
-        _said.append(True)
-        print("rbgym: compiling; later processes find it on disk", file=sys.stderr, flush=True)
+def _announce() -> None:
+    if not _announced:
+        _announced.append(True)
+        print("rbgym: compiling; later processes load it from disk", file=sys.stderr, flush=True)
 
 
 def warn(reason: str, advice: str = "NUMBA_CACHE_DIR names another folder") -> None:
-    """Warn that code is not on disk; Python shows it once for each reason."""
+    """Warn that code is not stored on disk; Python shows the warning once for each reason."""
     warnings.warn(
-        f"machine code cannot be kept on disk, and is made in each process: {reason}; {advice}",
+        f"machine code cannot be kept on disk, each process compiles: {reason}; {advice}",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -1,6 +1,6 @@
-"""Dual numbers in compiled code: a number, and its derivatives along twelve directions. The
-kernels are written for numbers of any kind; of an array of duals (`as_duals`) the same sources
-carry the derivatives along, exact to round-off. Comparisons are decided by the values."""
+"""Dual numbers in compiled code: a number and its derivatives along twelve directions. Kernels
+accept numbers of any type; given an array of duals (`as_duals`), the same sources compute the
+derivatives too, exact to round-off. Comparisons use the values only."""
 
 import math
 import operator
@@ -26,16 +26,16 @@ from numba.extending import (
 
 from rbgym.compiled.jit import inlined, intrinsic
 
-# State and commands of a body with three of them make nine directions, with wheels twelve. They are
-# kept in two vectors, as registers have them: what these long kernels wait for is instructions.
+# State and three commands of a body make nine directions, with wheels twelve. Two vectors of
+# register size hold them, because the number of instructions limits these long kernels.
 _LONG, _SHORT = (8, 4), (4,)
 WIDTH = sum(_LONG)
 _ROUND_OFF = 1e-13  # relative, of a sum that takes hundreds of operations
-ITEM = 16  # float64 numbers that a dual takes in memory: its vectors are aligned
+ITEM = 16  # float64 numbers of memory for a dual, whose vectors are aligned
 
 
 class Dual(types.Type):
-    """Numba's type of a dual number, whose derivatives are in vectors of these lengths."""
+    """Numba's type of a dual number; lengths: of the vectors that hold its derivatives."""
 
     def __init__(self, lengths):
         super().__init__(name=f"dual{lengths}")
@@ -51,7 +51,7 @@ class Dual(types.Type):
 
 
 class _Vector(types.Type):
-    """So many of the derivatives of a dual."""
+    """`length` of the derivatives of a dual."""
 
     def __init__(self, length):
         super().__init__(name=f"along_{length}")
@@ -62,7 +62,7 @@ DUAL, _NARROW = Dual(_LONG), Dual(_SHORT)
 
 
 class Duals(types.Array):
-    """Numba's type of an array of duals. steady: what no step changes is read as a number."""
+    """Numba's type of an array of duals. steady: rows that no step changes are read as numbers."""
 
     def __init__(self, steady):
         self.steady = steady
@@ -89,7 +89,7 @@ class _DualModel(models.StructModel):
         super().__init__(manager, kind, [*vectors, ("value", types.float64)])
 
 
-# While code is made, the tangent of a dual is the list of its vectors.
+# While code is generated, the tangent of a dual is the list of its vectors.
 
 
 def _splat(builder, x, kind):
@@ -100,32 +100,32 @@ def _splat(builder, x, kind):
 
 
 def _each(operation, *tangents):
-    """What the operation makes of tangents, vector by vector."""
+    """The operation applied to tangents, vector by vector."""
     return [operation(*parts) for parts in zip(*tangents, strict=True)]
 
 
-def _scaled(builder, tangent, x):
+def _times(builder, tangent, x):
     factors = [_splat(builder, x, part.type) for part in tangent]
     return _each(builder.fmul, tangent, factors)
 
 
 def _parts(context, builder, kind, x):
-    """Value and tangent (None: it is a constant)."""
+    """Value and tangent (None for a constant)."""
     if isinstance(kind, Dual):
         dual = cgutils.create_struct_proxy(kind)(context, builder, value=x)
         return dual.value, [getattr(dual, f"along_{n}") for n in range(len(kind.lengths))]
     return context.cast(builder, x, kind, types.float64), None
 
 
-def _made(context, builder, kind, value, tangent):
+def _dual(context, builder, kind, value, tangent):
     dual = cgutils.create_struct_proxy(kind)(context, builder)
     dual.value = value
-    for n, part in enumerate(_none(kind) if tangent is None else tangent):
+    for n, part in enumerate(_zero_tangent(kind) if tangent is None else tangent):
         setattr(dual, f"along_{n}", part)
     return dual._getvalue()
 
 
-def _none(kind):
+def _zero_tangent(kind):
     vectors = [_Vector(length).vector for length in kind.lengths]
     return [ir.Constant(vector, [0.0] * vector.count) for vector in vectors]
 
@@ -142,8 +142,8 @@ def _sub(builder, a, da, b, db):
 
 
 def _mul(builder, a, da, b, db):
-    left = None if da is None else _scaled(builder, da, b)
-    right = None if db is None else _scaled(builder, db, a)
+    left = None if da is None else _times(builder, da, b)
+    right = None if db is None else _times(builder, db, a)
     if left is None or right is None:
         return builder.fmul(a, b), right if left is None else left
     return builder.fmul(a, b), _each(builder.fadd, left, right)
@@ -153,11 +153,11 @@ def _div(builder, a, da, b, db):
     one = ir.Constant(ir.DoubleType(), 1.0)
     value, r = builder.fdiv(a, b), builder.fdiv(one, b)
     if db is None:
-        return value, _scaled(builder, da, r)
+        return value, _times(builder, da, r)
     if da is None:
-        return value, _scaled(builder, db, builder.fneg(builder.fmul(value, r)))
-    change = _each(builder.fsub, da, _scaled(builder, db, value))
-    return value, _scaled(builder, change, r)
+        return value, _times(builder, db, builder.fneg(builder.fmul(value, r)))
+    change = _each(builder.fsub, da, _times(builder, db, value))
+    return value, _times(builder, change, r)
 
 
 _OPERATIONS = {operator.add: _add, operator.sub: _sub, operator.mul: _mul, operator.truediv: _div}
@@ -197,7 +197,7 @@ def _binary(operation, rule, result):
 
 
 def _arithmetic(rule):
-    return lambda context, builder, kind, *parts: _made(
+    return lambda context, builder, kind, *parts: _dual(
         context, builder, kind, *rule(builder, *parts)
     )
 
@@ -228,7 +228,7 @@ for _unary in (operator.neg, operator.pos):
 def _lower_neg(context, builder, sig, args):
     kind = sig.return_type
     value, tangent = _parts(context, builder, kind, args[0])
-    return _made(context, builder, kind, builder.fneg(value), _each(builder.fneg, tangent))
+    return _dual(context, builder, kind, builder.fneg(value), _each(builder.fneg, tangent))
 
 
 @lower_builtin(operator.pos, Dual)
@@ -240,12 +240,12 @@ def _lower_pos(context, builder, sig, args):
 @lower_cast(types.Integer, Dual)
 @lower_cast(types.Boolean, Dual)
 def _from_number(context, builder, kind, target, x):
-    return _made(context, builder, target, context.cast(builder, x, kind, types.float64), None)
+    return _dual(context, builder, target, context.cast(builder, x, kind, types.float64), None)
 
 
 @intrinsic
 def value(typingctx, x):
-    """The value of a dual, or of a number itself."""
+    """The value of a dual; a number is its own value."""
 
     def lower(context, builder, sig, args):
         return _parts(context, builder, sig.args[0], args[0])[0]
@@ -254,31 +254,31 @@ def value(typingctx, x):
 
 
 @intrinsic
-def joined(typingctx, a, x):
-    """The dual of value a with the derivatives of x."""
+def merge(typingctx, a, x):
+    """The dual with the value of a and the derivatives of x."""
 
     def lower(context, builder, sig, args):
         a, _ = _parts(context, builder, sig.args[0], args[0])
         _, tangent = _parts(context, builder, sig.args[1], args[1])
-        return _made(context, builder, DUAL, a, tangent)
+        return _dual(context, builder, DUAL, a, tangent)
 
     return DUAL(a, x), lower
 
 
 @intrinsic
 def _steeper(typingctx, a, slope, x):
-    """The dual of value a and slope times the derivatives of x."""
+    """The dual with the value a and slope times the derivatives of x."""
 
     def lower(context, builder, sig, args):
         _, tangent = _parts(context, builder, sig.args[2], args[2])
-        return _made(context, builder, x, args[0], _scaled(builder, tangent, args[1]))
+        return _dual(context, builder, x, args[0], _times(builder, tangent, args[1]))
 
     return x(a, slope, x), lower
 
 
 @intrinsic
-def followed(typingctx, x, a, where):
-    """x, with the derivatives of `a` along the directions in which `where` has any."""
+def follow(typingctx, x, a, where):
+    """x, with the derivatives of `a` along the directions where those of `where` are not zero."""
 
     def lower(context, builder, sig, args):
         (value, kept), (_, other), (_, chosen) = (
@@ -289,68 +289,69 @@ def followed(typingctx, x, a, where):
             zero = ir.Constant(tangent.type, [0.0] * tangent.type.count)
             return builder.select(builder.fcmp_unordered("!=", tangent, zero), new, old)
 
-        return _made(context, builder, DUAL, value, _each(choose, chosen, kept, other))
+        return _dual(context, builder, DUAL, value, _each(choose, chosen, kept, other))
 
     return DUAL(x, a, where), lower
 
 
 @intrinsic
 def unit(typingctx, column):
-    """The dual of value 0 whose derivative along one direction is 1; column -1: along none."""
+    """The dual 0 whose derivative along direction `column` is 1; for -1 all are zero."""
 
     def lower(context, builder, sig, args):
         k = context.cast(builder, args[0], sig.args[0], types.int32)
         tangent, first = [], 0
-        for none in _none(DUAL):
-            length = none.type.count
+        for zeros in _zero_tangent(DUAL):
+            length = zeros.type.count
             whole = ir.VectorType(ir.IntType(32), length)
             columns = ir.Constant(whole, list(range(first, first + length)))
             same = builder.icmp_signed("==", _splat(builder, k, whole), columns)
-            one = ir.Constant(none.type, [1.0] * length)
-            tangent.append(builder.select(same, one, none))
+            one = ir.Constant(zeros.type, [1.0] * length)
+            tangent.append(builder.select(same, one, zeros))
             first += length
-        return _made(context, builder, DUAL, ir.Constant(ir.DoubleType(), 0.0), tangent)
+        return _dual(context, builder, DUAL, ir.Constant(ir.DoubleType(), 0.0), tangent)
 
     return DUAL(column), lower
 
 
 @intrinsic
-def _narrowed(typingctx, v):
+def _narrow(typingctx, v):
     def lower(context, builder, sig, args):
         made, ((length,), kind) = [], (_SHORT, _Vector(*_SHORT).vector)
         for n, x in enumerate(cgutils.unpack_tuple(builder, args[0])):
             a, _ = _parts(context, builder, DUAL, x)
             along = ir.Constant(kind, [1.0 if k == n else 0.0 for k in range(length)])
-            made.append(_made(context, builder, _NARROW, a, [along]))
+            made.append(_dual(context, builder, _NARROW, a, [along]))
         return context.make_tuple(builder, sig.return_type, made)
 
     return types.UniTuple(_NARROW, 3)(v), lower
 
 
 @intrinsic
-def _widened(typingctx, values, v):
+def _widen(typingctx, values, v):
     def lower(context, builder, sig, args):
         every, of = (cgutils.unpack_tuple(builder, arg) for arg in args)
         given, made = [_parts(context, builder, DUAL, x)[1] for x in of], []
         for x in every:
             a, (slopes,) = _parts(context, builder, _NARROW, x)
-            total = _none(DUAL)
+            total = _zero_tangent(DUAL)
             for n, along in enumerate(given):
                 slope = builder.extract_element(slopes, ir.Constant(ir.IntType(32), n))
-                total = _each(builder.fadd, total, _scaled(builder, along, slope))
-            made.append(_made(context, builder, DUAL, a, total))
+                total = _each(builder.fadd, total, _times(builder, along, slope))
+            made.append(_dual(context, builder, DUAL, a, total))
         return context.make_tuple(builder, sig.return_type, made)
 
     return types.UniTuple(DUAL, len(values))(values, v), lower
 
 
 def along_three(function):
-    """Make compiled code inline a function of others, three numbers v and h, which returns numbers
-    and a flag: where of these v alone has derivatives along these three, and the chain rule."""
+    """Make compiled code inline a function (others, v, h) of three numbers v, which returns numbers
+    and a flag. If only v is dual, it runs with derivatives along the three numbers of v, and the
+    chain rule gives the others."""
 
     def chained(others, v, h):
-        values, flag = function(others, _narrowed(v), h)
-        return _widened(values, v), flag
+        values, flag = function(others, _narrow(v), h)
+        return _widen(values, v), flag
 
     def choose(others, v, h):
         return chained if v.dtype == DUAL and others.dtype != DUAL else function
@@ -363,10 +364,9 @@ def _view(steady):
     duals = Duals(steady)
 
     def as_duals(typingctx, numbers, first, apart):
-        """An array of duals in the memory of a float64 array of one dimension, which begins a cache
-        line, from its number `first` on: ITEM numbers each, of which the first WIDTH are
-        derivatives and the next is the value. apart: the index of one is so many beyond that of the
-        one before; no other may be used."""
+        """An array of duals in the memory of a 1-D float64 array that starts at a cache line, from
+        its number `first` on. Each dual takes ITEM numbers: WIDTH derivatives, then the value.
+        apart: distance between the indices of two duals; no index in between may be used."""
 
         def lower(context, builder, sig, args):
             given = context.make_array(sig.args[0])(context, builder, args[0])
@@ -398,7 +398,7 @@ as_duals, as_steady_duals = _view(False), _view(True)
 
 
 def unchanged(function):
-    """Inline what reads a number that no step changes: of steady duals its value alone."""
+    """Inline a function that reads a number which no step changes; of steady duals the value."""
     alone = lambda buffer, k: value(buffer[k])  # noqa: E731
     steady = lambda buffer: isinstance(buffer, Duals) and buffer.steady  # noqa: E731
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
@@ -406,9 +406,9 @@ def unchanged(function):
 
 def without_derivative(function):
     """Make compiled code inline a function of (potential, body, Pi, o, level) which returns three
-    numbers; of duals their values alone."""
+    numbers; for duals it returns their values only."""
 
-    # Another function of the same code, as numba would take `function` for this one.
+    # A second function with the same code: an overload of `function` would call itself.
     own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
 
     def values(potential, body, Pi, o, level):
@@ -422,16 +422,16 @@ def without_derivative(function):
 
 
 def of_values(function):
-    """Make compiled code inline a function of (key, step, use), numbers of which random ones are
-    made; of duals their values, so that those are constants."""
+    """Make compiled code inline a function of (key, step, use), the counters of random numbers; it
+    gets the values of duals, so that random numbers have no derivatives."""
     own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
     values = lambda key, step, use: own(value(key), value(step), use)  # noqa: E731
     return inlined(function, choose=lambda key, step, use: values if DUAL in (key, step) else own)
 
 
 def true_of_duals(function):
-    """Make compiled code inline a function of (x, predicted, reach, lack, terms): whether a step is
-    solved. Duals take steps that numbers have solved before."""
+    """Make compiled code inline a function of (x, predicted, reach, lack, terms) that says whether
+    a step is solved; True for duals, which take only steps that numbers solved before."""
     solved = lambda x, predicted, reach, lack, terms: True  # noqa: E731
 
     def choose(x, predicted, reach, lack, terms):
@@ -441,23 +441,23 @@ def true_of_duals(function):
 
 
 def beyond_round_off(x, size):
-    """The number; of duals nothing, nor a derivative, where it is round-off of this size."""
+    """x; a dual of round-off relative to `size` becomes zero, with its derivatives."""
     return x
 
 
-def _none_or_more(x, size):
-    return x if abs(value(x)) > _ROUND_OFF * value(size) else joined(0.0, 0.0)
+def _zero_if_round_off(x, size):
+    return x if abs(value(x)) > _ROUND_OFF * value(size) else merge(0.0, 0.0)
 
 
 inlined(
     beyond_round_off,
-    choose=lambda x, size: _none_or_more if isinstance(x, Dual) else beyond_round_off,
+    choose=lambda x, size: _zero_if_round_off if isinstance(x, Dual) else beyond_round_off,
 )
 
 
 @contextmanager
 def refusals_in_one_line():
-    """ValueError for code that cannot be compiled for duals, with the place and the cause."""
+    """Raise ValueError, with place and cause, for code that cannot be compiled for duals."""
     try:
         yield
     except NumbaError as error:
@@ -471,7 +471,7 @@ def refusals_in_one_line():
 
 def _root(x):
     y = math.sqrt(value(x))
-    # At zero there is none; a length has the slope zero there, from all sides.
+    # At zero the slope is infinite; zero is taken, as for a length, whose minimum is there.
     return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
 
 
@@ -482,7 +482,7 @@ def _arc_slope(x):
 
 
 def _of_duals(function, implementation):
-    """Let compiled code take a function of one dual."""
+    """Define a function of one dual in compiled code."""
     overload(function)(lambda x: implementation if isinstance(x, Dual) else None)
 
 
@@ -511,7 +511,7 @@ def _power_to_dual(x, y):
 
 
 def _power_of_both(x, y):
-    return joined(value(x) ** value(y), x ** value(y) + value(x) ** y)
+    return merge(value(x) ** value(y), x ** value(y) + value(x) ** y)
 
 
 def _power(x, y):
@@ -527,7 +527,7 @@ overload(operator.pow)(_power)
 
 
 def _either_dual(implementation):
-    """For an overload of two numbers, one of which is a dual."""
+    """An overload of two numbers of which at least one is a dual."""
     return lambda a, b: implementation if isinstance(a, Dual) or isinstance(b, Dual) else None
 
 
@@ -541,9 +541,9 @@ overload(math.copysign)(
 def _angle(a, b):
     y, x = value(a), value(b)
     square = y * y + x * x
-    # The direction of no length has none, see `_root`.
+    # At zero length the slope is taken as zero, see `_root`.
     share = 1.0 / square if square > 0.0 else 0.0
-    return joined(math.atan2(y, x), share * (x * a - y * b))
+    return merge(math.atan2(y, x), share * (x * a - y * b))
 
 
 overload(math.atan2)(_either_dual(_angle))

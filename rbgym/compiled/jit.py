@@ -1,11 +1,11 @@
-"""How every kernel of the package is compiled.
+"""Decorators that compile every kernel of the package.
 
-- `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
-- `@kernel_part`: parts of one of the entry points, inlined there;
-- methods of a `Record` (see rbgym.compiled.record): the same, chosen by the class;
-- `@lane_body`: what stands directly in a loop over lanes;
-- `@outlined`: what is rarely used, and had better stay out of its caller;
-- `@compiled`: the few entry points, kept in an on-disk cache.
+- `@inlined`: scalar kernels on tuples of floats, inlined into their callers;
+- `@kernel_part`: parts of an entry point, inlined there;
+- methods of a `Record` (see rbgym.compiled.record): inlined too, selected by the class;
+- `@lane_body`: functions called directly in a loop over lanes;
+- `@outlined`: rarely used functions, compiled apart from their caller;
+- `@compiled`: the few entry points, stored in an on-disk cache.
 """
 
 import gc
@@ -24,7 +24,7 @@ from rbgym.compiled import cache
 from rbgym.compiled.pipeline import Compiler, PartCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
-intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
+intrinsic: Any = _intrinsic  # numba's type hint has one argument too many
 
 OUTLINED: Any = {
     "error_model": "numpy",
@@ -32,45 +32,44 @@ OUTLINED: Any = {
     "forceinline": False,  # or the caller's
     "pipeline_class": Compiler,
 }
-# Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
-# `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
-# finite.
+# Contraction, reassociation and reciprocals change only the last bit, `nsz` only the sign of a
+# zero. `nnan` and `ninf` would let the compiler delete the tests for states that are not finite.
 FAST: Any = {"fastmath": {"contract", "reassoc", "arcp", "nsz"}, **OUTLINED}
-# What is inlined is never called: no time is spent on wrappers for Python and C.
+# Inlined functions are never called, so they need no wrappers for Python and C.
 INLINED: Any = {**FAST, "forceinline": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
 def inlined(function: F, options: Any = INLINED, choose: Any = None) -> F:
-    """Make compiled code inline this scalar kernel, or what `choose` returns for the types of its
-    arguments; called from Python it stays what it is."""
+    """Make compiled code inline this scalar kernel, or the function that `choose` returns for the
+    types of its arguments; Python calls the kernel itself."""
     cache.remember(function)
     overload(function, jit_options=options, strict=False)(choose or (lambda *args: function))
     return function
 
 
 def kernel_part(function: F) -> F:
-    """Make compiled code inline this part of a kernel, in which loops over blocks and lanes are."""
+    """Make compiled code inline this part of a kernel, which has loops over blocks and lanes."""
     return inlined(function, INLINED | {"pipeline_class": PartCompiler})
 
 
 def lane_body(function: F) -> F:
-    """Copy a lane function into its caller before anything is compiled: a loop over lanes whose
-    body is a bare call is unrolled too early, and nothing is vectorised."""
+    """Copy a lane function into its caller before compilation: the compiler unrolls a loop over
+    lanes whose body is a bare call too early, and then does not vectorise it."""
     cache.remember(function)
     compiled_function: F = njit(inline="always", **FAST)(function)
     return compiled_function
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """Compile a function, or a `lane_body`, that is called, not inlined: a rare branch."""
+    """Compile a function, or a `lane_body`, to be called, not inlined: for rare branches."""
     function = getattr(function, "py_func", function)
     cache.remember(function)
     return njit(**OUTLINED)(function)
 
 
 def chosen_by_class(options: Any) -> Callable[..., Any]:
-    """Decorates what picks a function while compiling, by the class of the first argument; others
-    are not compiled. options: INLINED, if it stands in a loop over lanes, or OUTLINED."""
+    """Decorate a function that selects another by the class of the first argument while compiling;
+    no others are compiled. options: INLINED in a loop over lanes, else OUTLINED."""
 
     def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
         def chosen(*args: Any) -> Any:
@@ -85,16 +84,16 @@ def chosen_by_class(options: Any) -> Callable[..., Any]:
     return decorate
 
 
-# Tuples that a loop fills: unlike an array's, their items may be of any kind.
+# Tuples for a loop to fill: unlike array items, their items may be of any type.
 
 
 def one_each(values: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
-    """A tuple as long as `values`, of one item."""
+    """A tuple as long as `values`, with `item` in every place."""
     return (item,) * len(values)
 
 
 def with_item(values: tuple[Any, ...], k: int, item: Any) -> tuple[Any, ...]:
-    """The tuple with another item k."""
+    """A copy of the tuple with item k replaced."""
     return (*values[:k], item, *values[k + 1 :])
 
 
@@ -103,7 +102,7 @@ def _fill(typingctx, values, item):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return context.make_tuple(builder, signature.return_type, [args[1]] * len(values))
 
-    filled: Any = types.UniTuple  # it is a class that numba gives no types
+    filled: Any = types.UniTuple  # numba has no type hints for this class
     return filled(item, len(values))(values, item), lower
 
 
@@ -116,20 +115,20 @@ overload(with_item, jit_options=INLINED)(
 
 
 def compiled(function: F) -> F:
-    """Compile an entry point and keep the machine code on disk, keyed on all its sources; in
-    memory, with a warning, where there is no folder for it or the sources are no files."""
+    """Compile an entry point and store the machine code on disk, keyed on all its sources; only in
+    memory, with a warning, if there is no writable folder or the sources are in an archive."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        # As silent as machine code where numbers overflow, as random ones do.
+        # Machine code does not warn of overflow, which random numbers rely on.
         return np.errstate(all="ignore")(function)
     cache.remember(function)
     if cache.SOURCES.digest:
         try:
             dispatcher = njit(cache=True, **FAST)(function)
-            cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
+            cache.SOURCES.unchanged()  # check now, just after the import of the sources
             cache.keep_on_disk(dispatcher)
             return dispatcher  # type: ignore[no-any-return]
-        except RuntimeError:  # numba's
-            cache.warn("no folder for it can be written to")
+        except RuntimeError:  # from numba
+            cache.warn("no folder is writable")
         except ValueError as error:
             cache.warn(str(error))
     else:
@@ -138,8 +137,8 @@ def compiled(function: F) -> F:
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
-    """The machine code of a `compiled` kernel, for arguments of exactly these types (arrays: dtype
-    and layout): working out those of named tuples costs more than stepping a body."""
+    """The machine code of a `compiled` kernel for arguments of exactly these types (arrays: dtype
+    and layout). It skips numba's dispatch, which costs more on named tuples than a step does."""
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel  # type: ignore[no-any-return]
     signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
@@ -151,7 +150,7 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the search for cyclic garbage, which would be a sixth of a compilation."""
+    """Pause the search for cyclic garbage, a sixth of the time of a compilation."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -162,8 +161,8 @@ def _no_collection() -> Iterator[None]:
 
 
 class Entry:
-    """A `compiled` kernel as one object calls it, always with arguments of the same types: `call`
-    is the machine code from the first call on."""
+    """A `compiled` kernel whose owner always passes arguments of the same types: after the first
+    call, `call` is the machine code itself."""
 
     __slots__ = ("call", "kernel")
 
@@ -176,7 +175,7 @@ class Entry:
         return self.call(*args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Machine code stays with the process: a pickle names the kernel, a copy shares it.
+        # Machine code cannot leave the process: a pickle names the kernel, a copy shares it.
         function = getattr(self.kernel, "py_func", self.kernel)
         return _entry, (function.__module__, function.__name__)
 

@@ -1,6 +1,6 @@
-"""How numba's compiler is led past what costs most of its time, many small functions. What a
-method of a record returns is often known by class: the number of a row, whether a potential is
-free. That is worked out in Python before the types are, and branches never taken are cut off."""
+"""Skips the slowest passes of numba's compiler, which spends most of its time on many small
+functions. A record's class often determines what a method returns, such as a row number or whether
+a potential is free: Python evaluates such calls before type inference, and dead branches go."""
 
 import operator
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _COMPARED = {operator.gt, operator.lt, operator.ge, operator.le, operator.eq, op
 
 
 class _Unknown:
-    """Stands for what is not known while compiling. Whatever looks at it raises TypeError."""
+    """A value unknown while compiling. Any operation on it raises TypeError."""
 
     __slots__ = ()
     __bool__ = __eq__ = __hash__ = None  # type: ignore[assignment]
@@ -37,7 +37,7 @@ _UNKNOWN = _Unknown()
 
 
 def _stand_in(kind: Any) -> Any:
-    """An instance of the class that a type says, and in it of the classes of its fields."""
+    """An instance of the class of a numba type, whose fields are stand-ins too."""
     if issubclass(type(kind), types.BaseTuple):
         return tuple.__new__(getattr(kind, "instance_class", tuple), map(_stand_in, kind))
     return _UNKNOWN
@@ -45,7 +45,7 @@ def _stand_in(kind: Any) -> Any:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KnownByClass(FunctionPass):
-    """Puts what methods of records return by class in the place of the calls."""
+    """Replaces calls of record methods by the constants that the record's class determines."""
 
     _name = "known_by_class"
 
@@ -59,7 +59,7 @@ class KnownByClass(FunctionPass):
 
         def of_name(name: str) -> Any:
             if name not in values:
-                values[name] = _UNKNOWN  # while it is looked for
+                values[name] = _UNKNOWN  # during the search, which may come back here
                 if len(found[name]) == 1:
                     values[name] = of(found[name][0])
             return values[name]
@@ -74,7 +74,7 @@ class KnownByClass(FunctionPass):
                     return value.value
                 if isinstance(value, ir.Expr):
                     return of_expression(value)
-            except Exception:  # it takes what is not known
+            except Exception:  # it depends on an unknown value
                 pass
             return _UNKNOWN
 
@@ -105,12 +105,12 @@ class KnownByClass(FunctionPass):
                 if not isinstance(e, ir.Expr) or e.op not in ("call", "binop", "unary"):
                     continue
                 value = of_name(statement.target.name)
-                # A branch is cut off where its test is seen to be `bool` of a constant.
+                # Numba prunes a branch only if its test is `bool` of a constant.
                 if type(value) in _FOLDED and not (e.op == "call" and of(e.func) is bool):
                     statement.value, changed = ir.Const(value, e.loc), True
                     if e.op == "call" and e.func.name.startswith("$"):  # used once
                         called.add(e.func.name)
-        for block in blocks.values():  # nobody asks for these methods any more
+        for block in blocks.values():  # these methods are no longer called
             for statement in block.find_insts(ir.Assign):
                 if statement.target.name in called:
                     statement.value = ir.Const(None, statement.loc)
@@ -122,9 +122,8 @@ class KnownByClass(FunctionPass):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class InlineLaneBodies(InlineInlinables):
-    """Numba's pass, which copies all names of a function again for each of its blocks: here the
-    copies share them. It takes the function's code anew for each call, so that nobody else has
-    them."""
+    """Numba's pass copies all names of a function for each of its blocks; here the copies share
+    the names. That is safe: each inlined call starts from its own copy of the function's code."""
 
     _name = "inline_lane_bodies"
 
@@ -146,35 +145,35 @@ def _has_loop(blocks: dict[int, Any]) -> bool:
 
 
 class Compiler(CompilerBase):
-    """Numba's compiler with this pass before branches are cut off. unrolls: loops of what is
-    inlined are to be gone before those around them are vectorised."""
+    """Numba's compiler with `KnownByClass` before dead branches are pruned. unrolls: whether loops
+    of inlined functions are unrolled before the loops around them are vectorised."""
 
     unrolls = True
 
     def define_pipelines(self) -> list[Any]:
         state = self.state
-        # Numba compiles what is called once for each set of flags of its callers. In these alone
-        # ours differ, and of what they call only some of Numba's own asks for one, the first.
+        # Numba compiles a function once for each set of its callers' flags. Our callers differ in
+        # these flags only, of which just some functions of numba read one, the first.
         seen = ConfigStack().top()
         seen.forceinline = seen.no_cfunc_wrapper = seen.no_cpython_wrapper = True
         if state.flags.forceinline:
-            # Its callers take it as it is before machine code is made: that nobody would call.
+            # Callers inline it before machine code exists, so it needs none of its own.
             library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
             library.enable_object_caching()
             library._finalize_final_module = lambda: setattr(library, "_finalized", True)
             optimize = library._optimize_final_module
 
-            def unroll() -> None:  # all else is left to the callers' turn
-                del library._optimize_final_module  # and all that is known of the function
+            def unroll() -> None:  # callers do all other optimisation
+                del library._optimize_final_module  # frees what the closure holds of the function
                 if self.unrolls and _has_loop(state.func_ir.blocks):
                     optimize()
 
             library._optimize_final_module = unroll
             state["library"] = library
-            # In its place stands a built-in function, another each time: numba knows code by it.
+            # A new built-in function stands in for it: numba identifies code by this object.
             state.targetctx.get_executable = lambda *_: library._ensure_finalized() or [].copy
         manager = DefaultPassBuilder.define_nopython_pipeline(state)
-        # Before lane bodies are copied in, so that those not reached are not, and again in them.
+        # Before lane bodies are inlined, so that unreachable ones are not, and again inside them.
         manager.add_pass_after(DeadBranchPrune, MakeFunctionToJitFunction)
         manager.add_pass_after(KnownByClass, MakeFunctionToJitFunction)
         manager.add_pass_after(KnownByClass, InlineInlinables)
@@ -185,7 +184,7 @@ class Compiler(CompilerBase):
 
 
 class PartCompiler(Compiler):
-    """Of parts of kernels, which have the loops over lanes."""
+    """The compiler for parts of kernels, which contain the loops over lanes."""
 
     unrolls = False
 
@@ -193,15 +192,15 @@ class PartCompiler(Compiler):
 _TEMPLATES: dict[str, Any] = {}
 
 
-def find_method(name: str, chosen: Callable[..., Any]) -> None:
-    """Let compiled code find the methods of this name, which `chosen` overloads."""
-    template = make_overload_method_template(types.BaseNamedTuple, name, chosen, "never")
+def register_method(name: str, resolve: Callable[..., Any]) -> None:
+    """Let compiled code call methods of this name; `resolve` returns the one to compile."""
+    template = make_overload_method_template(types.BaseNamedTuple, name, resolve, "never")
     _TEMPLATES[name] = template
 
 
 @infer_getattr
 class _Methods(AttributeTemplate):
-    """Looks a method up; `overload_method` would have numba ask the templates of all names."""
+    """Looks a method up by name; `overload_method` would make numba try the templates of all."""
 
     key = types.BaseNamedTuple
 

@@ -1,4 +1,4 @@
-"""Named tuples whose methods compiled code calls: schemes, potentials, actuators, parts of tasks.
+"""Named tuples with compiled methods: schemes, potentials, actuators, parts of tasks.
 
     class HeavyTop(Potential):
         mgl: float
@@ -7,8 +7,8 @@
         def energy(self, o):
             return self.mgl * dot(self.axis, o)
 
-In compiled code `potential.energy(o)` is chosen by the class while compiling, inlined, and costs
-nothing; outside it is an ordinary method, so that the algebra can be tested without compiling.
+Compiled code resolves `potential.energy(o)` by class while compiling and inlines it at no cost;
+in Python it is an ordinary method, so the algebra can be tested without compiling.
 """
 
 import functools
@@ -22,11 +22,11 @@ from numba.extending import overload
 
 from rbgym.compiled.cache import remember_class
 from rbgym.compiled.jit import INLINED
-from rbgym.compiled.pipeline import find_method
+from rbgym.compiled.pipeline import register_method
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
+# Methods by name. Numba has one signature for all classes, hence the check in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
 _FIELDS: set[str] = set()
 _KNOWN: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
@@ -40,13 +40,14 @@ _FROM_NAMEDTUPLE = (
 
 @dataclass_transform(frozen_default=True)
 class Record(tuple[Any, ...]):
-    """Base of the classes whose methods compiled code calls. Annotated names become fields, as in
-    `typing.NamedTuple`; a subclass of a class with fields may only add methods. What a subclass
-    must give is `required`. Methods of one name take as many arguments in all classes. Class and
-    static methods, properties and names with two underscores are Python's alone."""
+    """Base of classes with compiled methods. Annotated names become fields, as in
+    `typing.NamedTuple`; a subclass of a class with fields may only add methods. A subclass must
+    define the methods marked `required`. Methods of one name take the same number of arguments in
+    all classes. Compiled code cannot use class and static methods, properties, or names that begin
+    with two underscores."""
 
     __slots__ = ()
-    # A method of an empty tuple is none for numba, so a record without fields holds a None.
+    # Numba finds no methods on an empty tuple, so a record without fields holds a None.
     _fields: ClassVar[tuple[str, ...]] = ("_",)
 
     def __new__(cls) -> Self:
@@ -76,7 +77,7 @@ class Record(tuple[Any, ...]):
             for name in (*_FROM_NAMEDTUPLE, *fields):
                 setattr(cls, name, plain.__dict__[name])
         _FIELDS.update(fields)
-        methods = {  # that compiled code may call, of those that the class defines itself
+        methods = {  # the class's own methods that compiled code may call
             name: value
             for name, value in vars(cls).items()
             if isinstance(value, FunctionType) and not name.startswith("__")
@@ -93,13 +94,13 @@ class Record(tuple[Any, ...]):
 
 
 def required(method: F) -> F:
-    """Mark a method that a subclass must give."""
+    """Mark a method that a subclass must define."""
     method.is_required = True  # type: ignore[attr-defined]
     return method
 
 
 def constant(value: Any, doc: str | None = None) -> Any:
-    """A method that returns it, for what is known while compiling; doc: its docstring."""
+    """A method that returns `value`, a constant in compiled code; doc: its docstring."""
 
     def method(self: Any) -> Any:
         return value
@@ -109,7 +110,7 @@ def constant(value: Any, doc: str | None = None) -> Any:
 
 
 def known(method: F) -> F:
-    """A method of what its arguments' classes say alone; worked out once for each record."""
+    """Mark a method whose result depends only on its arguments' classes; it runs once a record."""
 
     @functools.wraps(method)
     def once(*args: Any) -> Any:
@@ -118,7 +119,7 @@ def known(method: F) -> F:
         if found is None:
             if len(_KNOWN) >= _MOST_KNOWN:
                 _KNOWN.clear()
-            # With the arguments, so that no other object takes one's id.
+            # Holding the arguments keeps their ids from being reused.
             found = _KNOWN[key] = (method(*args), args)
         return found[0]
 
@@ -126,7 +127,7 @@ def known(method: F) -> F:
 
 
 def place(layout: str, name: str, doc: str | None = None) -> Any:
-    """A method that returns one number of the named tuple that the method `layout` returns."""
+    """A method that returns the field `name` of the named tuple from the method `layout`."""
 
     def method(self: Any, *args: Any) -> Any:
         return getattr(getattr(self, layout)(*args), name)
@@ -135,8 +136,8 @@ def place(layout: str, name: str, doc: str | None = None) -> Any:
     return method
 
 
-def _spelt_out(method: Any, signature: inspect.Signature) -> Any:
-    """What `place` or `known` has made, as numba can compile it: with all names written out."""
+def _compilable(method: Any, signature: inspect.Signature) -> Any:
+    """A method from `place` or `known` in a form that numba compiles: all names written out."""
     if not hasattr(method, "layout"):
         return inspect.unwrap(method)
     first, *others = signature.parameters
@@ -145,7 +146,7 @@ def _spelt_out(method: Any, signature: inspect.Signature) -> Any:
 
 
 def missing_methods(cls: type) -> list[str]:
-    """What a class must still define, as `name(arguments)`."""
+    """The required methods that a class still lacks, as `name(arguments)`."""
     found = ((name, getattr(cls, name)) for name in dir(cls))
     return [
         f"{name}{inspect.signature(method)}"
@@ -165,12 +166,12 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
     if known is not signature:
         return
 
-    def chosen(self: Any, *args: Any) -> Any:
+    def resolve(self: Any, *args: Any) -> Any:
         method = getattr(self.instance_class, name, None)
         if getattr(method, "is_required", False):
             raise TypeError(f"{self.instance_class.__name__} lacks the method {name}{known}")
-        return _spelt_out(method, known)
+        return _compilable(method, known)
 
-    chosen.__signature__ = signature  # type: ignore[attr-defined]
-    overload(chosen, **_OVERLOADED)(chosen)
-    find_method(name, chosen)
+    resolve.__signature__ = signature  # type: ignore[attr-defined]
+    overload(resolve, **_OVERLOADED)(resolve)
+    register_method(name, resolve)

@@ -23,8 +23,8 @@ from rbgym.compiled.dual import (
     WIDTH,
     as_duals,
     as_steady_duals,
-    followed,
-    joined,
+    follow,
+    merge,
     refusals_in_one_line,
     unit,
     value,
@@ -148,7 +148,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
         put_vector(d, i, ROTOR, rotor)
     moments = add(vector(d, i, J), _three(columns.at_inertia))
     put_vector(d, i, J, moments)
-    one = joined(1.0, 1.0)
+    one = merge(1.0, 1.0)
     put_vector(d, i, J_INV, (one / moments[0], one / moments[1], one / moments[2]))
     theta = _three(columns.at_state)
     turn = (one, 0.5 * theta[0], 0.5 * theta[1], 0.5 * theta[2])
@@ -170,7 +170,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     start_lane(physics, d, i)
     for row in range(physics.actuator_row()):
         k = row * LANES
-        d[k] = joined(numbers[start + k], d[k])
+        d[k] = merge(numbers[start + k], d[k])
 
 
 @inlined
@@ -243,8 +243,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
     if scheme.has_unknowns():
         for _ in range(corrections):
             for row in range(X, X_SIZE + 1):
-                x = d[row * LANES] if row < X_SIZE else joined(0.0, 0.0)
-                d[row * LANES] = joined(f[i + row * LANES], x)
+                x = d[row * LANES] if row < X_SIZE else merge(0.0, 0.0)
+                d[row * LANES] = merge(f[i + row * LANES], x)
             d[SOLVED * LANES] = 0.0
             correct(physics, d, 0, length)
     if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
@@ -276,11 +276,11 @@ def _let_work(physics, d, i):
     energy = total_energy(potential, body_of(physics, d, i), Pi, potential.seen(q))
     level = d[i + E * LANES]
     for n in range(3):
-        level = followed(level, energy, torque[n])
+        level = follow(level, energy, torque[n])
     if physics.actuator.turns_rotors():
         rate = rotor_rate(physics, d, i)
         for n in range(3):
-            level = followed(level, energy, rate[n])
+            level = follow(level, energy, rate[n])
     d[i + E * LANES] = level
 
 

@@ -1,7 +1,7 @@
-"""A motion over time, its invariants and their drift, its polhode; and errors of control.
+"""Figures of a motion over time, the drift of its invariants, its polhode, and control errors.
 
-A polhode is the path of the angular momentum on its sphere, seen from the body: a free body keeps
-|L| and the energy, so that L runs along the curve in which that sphere meets the ellipsoid sum
+A polhode is the path of the angular momentum on its sphere, in body axes: a free body conserves
+|L| and the energy, so L moves along the curve in which that sphere meets the ellipsoid sum
 L_i^2/J_i = 2T. With u = L/|L| these curves, sum u_i^2/J_i = 2T/|L|^2, are the same for every |L|.
 """
 
@@ -20,21 +20,21 @@ from rbgym.quaternion import Array, rotate_inverse
 from rbgym.trajectory import Trajectory
 
 UNIT = 2.0**-53  # unit round-off of float64
-FLOOR = 1e-18  # where an error of exactly zero is drawn
+FLOOR = 1e-18  # height at which an error of exactly zero is drawn
 
 _AZIMUTH, _ELEVATION = np.radians(42.0), np.radians(24.0)
 _EQUAL = 1e-9  # moments closer than this, relatively, count as one
 _POINTS = 400  # of a curve of constant energy
-_LEVELS = (0.15, 0.45, 0.8)  # of the way from a pole to the separatrix
-_LEAST = 1e-3  # deg and rad/s: smaller errors are cut off
+_LEVELS = (0.15, 0.45, 0.8)  # fractions of the way from a pole to the separatrix
+_LEAST = 1e-3  # deg and rad/s: lower end of the axis
 _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
 @style.context()
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
-    """Largest error so far of what is conserved over time [s], of motions by name: energy, and the
-    momentum or, where not all conserve it, its vertical part. The errors are those of
-    `Trajectory.errors`, the markers final ones; one of exactly zero is drawn at the bottom."""
+    """Largest error so far of the invariants over time [s], of motions by name: energy, and the
+    angular momentum or, if not all motions conserve it, its vertical part. The errors are those of
+    `Trajectory.errors`; markers show the final ones; an error of zero is drawn at the bottom."""
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
     panels = figure.subplots(1, 2, sharey=True)
@@ -53,7 +53,7 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
 
 @style.context()
 def summary(trajectory: Trajectory, title: str = "") -> Figure:
-    """Motion, drift and polhode side by side; the polhode where the motion has a known body."""
+    """Motion, drift and polhode side by side; the polhode only if the trajectory has a body."""
     style.known("trajectory", trajectory, Trajectory)
     figure = style.picture(11.0, 6.4, title)
     halves: Any = figure.subfigures(1, 2)
@@ -72,16 +72,16 @@ def summary(trajectory: Trajectory, title: str = "") -> Figure:
 def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = "") -> Figure:
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 
-    Grey curves have constant energy; the dashed one, the separatrix, runs through the unstable
-    middle axis, the dotted one has the energy of the start. The far side is faint; a body with
-    rotors has other curves, not drawn. body: None for `trajectory.body`. Raises ValueError where
-    neither is known, and for a motion in which the angular momentum vanishes.
+    Grey curves have constant energy; the dashed one, the separatrix, passes through the unstable
+    middle axis; the dotted one has the energy of the start. The far side is faint. The curves of a
+    body with rotors differ and are not drawn. body: None for `trajectory.body`. Raises ValueError
+    if neither is given, and for a motion whose angular momentum vanishes.
     """
     style.known("trajectory", trajectory, Trajectory)
     style.known("body", body, RigidBody | None)
     body = body or trajectory.body
     if body is None:
-        raise ValueError("body must be given for a trajectory that does not name its own, got None")
+        raise ValueError("body must be given for a trajectory without one, got None")
     figure = style.picture(5.6, 5.6, title)
     _draw_polhode(figure.subplots(), trajectory, body)
     return figure
@@ -118,7 +118,7 @@ def _draw_error(ax: Axes, number: int, time: Array, error: Array, label: str) ->
 
 
 def _frame_errors(ax: Axes) -> None:
-    """Logarithmic, down to where zero is drawn; what is below the unit round-off is shaded."""
+    """A logarithmic axis down to the height of zero, shaded below the unit round-off."""
     ax.set_yscale("log")
     ax.set_ylim(FLOOR / 2, max(1e-12, ax.get_ylim()[1]))
     ax.axhspan(FLOOR / 2, UNIT, color="0.93", zorder=0.5)
@@ -155,8 +155,8 @@ def _draw_polhode(ax: Axes, trajectory: Trajectory, body: RigidBody) -> None:
 
 
 def view(body: RigidBody) -> Array:
-    """Rotation (3, 3) from principal axes to right, up and towards the eye: the middle axis is to
-    the right and the one of the largest moment up, both somewhat turned to the eye."""
+    """Rotation (3, 3) from principal axes to right, up and towards the eye: the middle axis points
+    right and the axis of the largest moment up, both turned a little towards the eye."""
     axes = np.eye(3)[np.argsort(body.moments, kind="stable")]
     axes[0] *= np.linalg.det(axes)  # seen from the other side where the order is left-handed
     smallest, middle, largest = axes
@@ -168,7 +168,7 @@ def view(body: RigidBody) -> Array:
 
 def energy_curves(moments: Array, level: float) -> Iterator[Array]:
     """The closed curves (n, 3) of unit vectors u on which sum u_i^2/J_i is `level` [1/(kg m^2)]:
-    around an axis, two circles at the separatrix, nothing where all directions or none have it."""
+    around an axis, two circles at the separatrix, none if all directions or none have it."""
     low, middle, high = np.argsort(moments, kind="stable")
     inverse = 1.0 / moments
     pole, other = (low, high) if level >= inverse[middle] else (high, low)
@@ -205,7 +205,7 @@ def _draw_levels(ax: Axes, seen: Array, body: RigidBody, own: float) -> None:
 
 
 def _draw_curve(ax: Axes, seen: Array, points: Array, label: str = "_", **look: Any) -> None:
-    """The near side as it is, the far side faint."""
+    """Draw the near side in full, the far side faint."""
     x, y, depth = seen @ points.T
     for near in (False, True):
         side = (depth >= 0) == near
@@ -229,8 +229,8 @@ def _draw_poles(ax: Axes, seen: Array, body: RigidBody) -> None:
 
 
 class Errors(NamedTuple):
-    """Distance from the goal over time (instants,) [s], of one episode or of n: attitude [rad] and
-    rate [rad/s], each (instants,) or (instants, n), nan after an episode's end."""
+    """Distance from the goal over time (instants,) [s], in one episode or n: attitude [rad] and
+    rate [rad/s], each (instants,) or (instants, n), nan after the end of an episode."""
 
     time: Array
     attitude: Array
@@ -238,7 +238,7 @@ class Errors(NamedTuple):
 
 
 def quantiles(values: Array) -> Array:
-    """Percentiles 5, 50, 95 (3, instants) of values (instants, n) that are not nan, or nan."""
+    """Percentiles 5, 50, 95 (3, instants) of values (instants, n), without nan; nan if all are."""
     values = values[:, None] if values.ndim == 1 else values
     some = ~np.isnan(values).all(axis=1)
     found = np.full((3, len(values)), np.nan)
@@ -250,9 +250,9 @@ def quantiles(values: Array) -> Array:
 def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
-    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name: the
-    median, and the band of 90 % of the episodes. settled: angle [rad] and rate [rad/s] within which
-    the task is done, thin lines. Errors below 1e-3 are cut off. ValueError for no run."""
+    """Attitude error [deg], if the goal has an attitude, and rate error [rad/s] over time [s], by
+    name: the median, and a band of 90 % of the episodes. settled: limits of angle [rad] and rate
+    [rad/s] at success, as thin lines. The axes end at 1e-3. ValueError if there is no run."""
     style.named("runs", runs, Errors)
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
@@ -267,7 +267,7 @@ def pointing(
             ax.axhline(limit, color="black", linewidth=0.6)
     axes[0].set_ylabel("attitude error [deg]")
     axes[-1].set_ylabel("rate error [rad/s]")
-    thin = "" if settled is None else "  (thin lines: what counts as settled)"
+    thin = "" if settled is None else "  (thin lines: limits of success)"
     axes[-1].set_xlabel(f"time [s]{thin}")
     for ax in axes:
         log_errors(ax)
@@ -283,7 +283,7 @@ def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -
 
 
 def an_attitude_counts(errors: Iterable[Errors]) -> bool:
-    """Whether there is one to be reached: without, the error is zero throughout."""
+    """Whether the goal has an attitude: without one, the attitude error is always zero."""
     return any(np.nanmax(one.attitude) > 0 for one in errors)
 
 

@@ -1,4 +1,4 @@
-"""The one look of all plots: told apart by colour, and by dashes and markers when printed grey."""
+"""The style of all plots. Lines differ in colour, and in dashes and markers when printed grey."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Of Okabe and Ito (2008), Color Universal Design, without the yellow, too faint for a line. In this
-# order those that share a dash differ in their grey.
+# From Okabe and Ito (2008), Color Universal Design, without the yellow, too faint for a line. In
+# this order, colours that share a dash differ in their grey.
 COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73", "#CC79A7")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "v", "^", "D", "x", "+", "*", "P")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
-FAINT = "0.55"  # grey of what is there for reference
+FAINT = "0.55"  # grey of reference lines
 
 SETTINGS: Any = {
     "font.size": 9.0,
@@ -34,7 +34,7 @@ SETTINGS: Any = {
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
     "hatch.linewidth": 0.4,
-    # Small files, the same each time.
+    # Small SVG files with the same bytes each time.
     "svg.fonttype": "none",
     "svg.hashsalt": "rbgym",
 }
@@ -42,13 +42,13 @@ SETTINGS: Any = {
 
 @contextmanager
 def context() -> Iterator[None]:
-    """Within it, or in a function that it decorates, matplotlib draws with this look."""
+    """A context, or decorator, in which matplotlib draws in this style."""
     with mpl.rc_context(SETTINGS):
         yield
 
 
 class Picture(Figure):
-    """A figure that notebooks show; it belongs to no window and to no global state."""
+    """A figure that notebooks show, without a window and without global state."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -57,7 +57,7 @@ class Picture(Figure):
 
 
 def picture(width: float, height: float, title: str = "") -> Picture:
-    """An empty figure of that size [inch]."""
+    """An empty figure of this size [inch]."""
     known("title", title, str)
     made = Picture(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
@@ -67,12 +67,12 @@ def picture(width: float, height: float, title: str = "") -> Picture:
 
 
 def rows(figure: Any, count: int) -> list[Axes]:
-    """Axes above each other that share the abscissa; figure: a Figure or SubFigure."""
+    """Axes above each other with a shared abscissa; figure: a Figure or SubFigure."""
     return list(np.ravel(figure.subplots(count, 1, sharex=True, squeeze=False)))
 
 
 def line(number: int) -> dict[str, Any]:
-    """Colour and dash of the curve of that number, from 0 on: 28 differ."""
+    """Colour and dash of curve `number`, from 0 on; 28 of them differ."""
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
@@ -81,22 +81,22 @@ def marked(number: int) -> dict[str, Any]:
 
 
 def band(ax: Axes, number: int, x: Any, low: Any, high: Any) -> None:
-    """The area between two curves, that belongs to the line of that number."""
+    """Fill the area between two curves in the colour of line `number`."""
     colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
     ax.fill_between(x, low, high, facecolor=(colour, 0.15), edgecolor=(colour, 0.4), hatch=hatch,
                     linewidth=0.0)  # fmt: skip
 
 
 def known(argument: str, value: Any, kind: Any) -> None:
-    """Raise ValueError unless it is of that kind."""
+    """Raise ValueError unless the value is an instance of `kind`."""
     if not isinstance(value, kind):
         kinds = [k.__name__ for k in getattr(kind, "__args__", (kind,))]
         raise ValueError(f"{argument} must be a {' or '.join(kinds)}, got {value!r}")
 
 
 def named(argument: str, value: Any, kind: Any) -> None:
-    """Raise ValueError unless it is a mapping of names to at least one of that kind."""
+    """Raise ValueError unless the value maps at least one name to an instance of `kind`."""
     if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"{argument} must hold one name at least, got {value!r}")
+        raise ValueError(f"{argument} must have at least one name, got {value!r}")
     for name, one in value.items():
         known(f"{argument}[{name!r}]", one, kind)

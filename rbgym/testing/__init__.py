@@ -1,7 +1,7 @@
-"""Judge a simulator, yours or anybody's: does it do what a free rigid body does? A subject is a
-step function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of a body with
-known inertia, or a Gymnasium environment under zero actions; quaternions scalar first and body
-to world, rates in body axes, momentum in world axes, SI units."""
+"""Measure whether any simulator moves a free rigid body as physics does. A subject is a step
+function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of a body with
+known inertia, or a Gymnasium environment under zero actions; quaternions are scalar first and body
+to world, rates in body axes, momentum in world axes, in SI units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -42,13 +42,13 @@ Simulator: TypeAlias = StepSubject | EnvSubject
 
 @dataclass(frozen=True)
 class Fidelity:
-    """What was measured of a subject; `str()` is a table of one screen.
+    """The measurements of a subject; `str()` gives a table of one screen.
 
     energy, momentum, norm: drifts, energy and momentum relative to the start. order: of
-    convergence, None for an environment. equivariance: rotation angle [rad] or relative rate by
-    which the motion from a turned start differs from the turned motion; time_reversal: the same
-    after a reversal and back; None where the body cannot be placed. hints: wrong conventions, seen
-    in a short step.
+    convergence, None for an environment. equivariance: difference between the motion from a turned
+    start and the turned motion, as a rotation angle [rad] or relative rate; time_reversal:
+    difference between the start and the end of a motion that is reversed halfway, in the same
+    units; both None if the body cannot be placed. hints: wrong conventions found in a short step.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Fidelity:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One for each check, in the order of `FidelityLimits`."""
+        """A verdict for each check, in the order of `FidelityLimits`."""
         return tuple(fidelity.judge(check, getattr(self, check), self.limits) for check in CHECKS)
 
     @property
@@ -80,18 +80,18 @@ def _report(title: str, verdicts: Sequence[Verdict], found: tuple[str, ...]) -> 
     return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
 
 
-def _run(subject: Simulator) -> str:
+def _describe_run(subject: Simulator) -> str:
     return f"{subject.steps} steps" + ("" if subject.dt is None else f" of {subject.dt:g} s")
 
 
 def measure(
     subject: Step | Env | Simulator, *, name: str | None = None, **options: Any
 ) -> Fidelity:
-    """Measure everything that can be measured of a simulator.
+    """Measure drifts, order and symmetries of a simulator, as far as they can be measured.
 
     subject: a step function (q (4,), omega (3,) [rad/s, body], dt [s]) -> (q, omega) of a free
     body, with `inertia=` (3,) or (3, 3) [kg m^2]; or an environment, single or vector; or a
-    `StepSubject` or `EnvSubject`. options: their fields. Raises ValueError for bad arguments.
+    `StepSubject` or `EnvSubject`. options: fields of these. Raises ValueError for bad arguments.
     """
     if name is not None and not isinstance(name, str):
         raise ValueError(f"name must be text or None, got {name!r}")
@@ -99,7 +99,7 @@ def measure(
     placeable = on_trial.placeable
     return Fidelity(
         name or on_trial.title,
-        _run(on_trial),
+        _describe_run(on_trial),
         **fidelity.worst_drifts(on_trial.motions()),
         order=on_trial.order(),
         equivariance=fidelity.equivariance(on_trial) if placeable else None,
@@ -117,13 +117,13 @@ def assert_torque_free_invariants(
     norm: float = 1e-12,
     **options: Any,
 ) -> None:
-    """Raise AssertionError unless energy, world angular momentum and |q| keep to their tolerances.
+    """Raise AssertionError unless energy, world angular momentum and |q| stay within tolerance.
 
     subject, options: see `measure`. Energy and momentum are relative to the start; an environment
-    gets zero actions, each episode judged by itself. With a potential the invariants are total
+    gets zero actions, and each episode counts by itself. With a potential the invariants are total
     energy and vertical momentum, relative to the largest kinetic energy and momentum of the
-    episode. The report says which broke, by how much, where, and how it grows. ValueError for bad
-    arguments.
+    episode. The report names each broken invariant, its error, the step and how the error grows.
+    Raises ValueError for bad arguments.
     """
     limits = FidelityLimits(energy=energy, momentum=momentum, norm=norm)
     on_trial = as_subject(subject, **options, limits=limits)
@@ -131,12 +131,12 @@ def assert_torque_free_invariants(
     verdicts = [fidelity.judge(check, drifts[check], limits) for check in fidelity.INVARIANTS]
     broken = [verdict.check for verdict in verdicts if not verdict.passed]
     if broken:
-        title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_run(on_trial)}"
+        title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_describe_run(on_trial)}"
         raise AssertionError(_report(title, verdicts, on_trial.hints()))
 
 
 def as_subject(subject: Any, **options: Any) -> Simulator:
-    """The subject with these options; ValueError for what is none, or an unknown option."""
+    """The subject with these options; ValueError for another object or an unknown option."""
     is_env = isinstance(subject, (EnvSubject, *ENVIRONMENTS))
     ready = isinstance(subject, StepSubject | EnvSubject)
     if not (is_env or ready or (callable(subject) and "inertia" in options)):

@@ -1,4 +1,4 @@
-"""An environment on trial: its own physics, seen through `env.step` under an action of zero."""
+"""Motions of an environment to be measured, from `env.step` under zero actions."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -29,25 +29,25 @@ Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
 Read = Callable[[Any], tuple[ArrayLike, ArrayLike]]
 Place = Callable[[Any, Array, Array], object]
-# Of every lane: attitude (n, 4), rates (n, 3) and, if told, energy (n,), world momentum (n, 3).
+# For all lanes: attitude (n, 4), rates (n, 3) and, if known, energy (n,), world momentum (n, 3).
 Row: TypeAlias = tuple[Array, ...]
-_PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
+_PLACED = 1e-9  # rad, or relative: largest distance of a body from where it was placed
 
 
 @dataclass(frozen=True)
 class EnvSubject(Subject):
-    """An environment, single or vector, and how its physics is seen.
+    """An environment, single or vector, and how to read the state of its bodies.
 
-    env: the environment, left open; or a function that makes one, closed after each run. steps: of
-    the run, over as many episodes as it takes. seed: of the first reset; options: of all. action:
-    one that exerts no torque, default zeros of a Box.
+    env: the environment, which stays open; or a function that makes one, closed after each run.
+    steps: of the run, over as many episodes as it takes. seed: of the first reset; options: of all
+    resets. action: one that exerts no torque, default zeros of a Box.
 
     Environments with `env.unwrapped.state` (quaternion, angular_velocity) and
-    `env.unwrapped.invariants()` (energy, angular_momentum) need no more. For others: read: (env) ->
-    (quaternion (4,), angular_velocity (3,)), of a vector environment with a leading axis; with
-    inertia (3,) or (3, 3) [kg m^2] of the body, which must be free. place: (env, quaternion,
-    angular_velocity), called after a reset, puts every body there; without it symmetries are not
-    measured. Raises ValueError for bad arguments.
+    `env.unwrapped.invariants()` (energy, angular_momentum) need nothing else. For others, give
+    read: (env) -> (quaternion (4,), angular_velocity (3,)), for a vector environment with a leading
+    axis of lanes; and inertia, (3,) or (3, 3) [kg m^2], of the body, which must be free. place:
+    (env, quaternion, angular_velocity), called after a reset, places every body there; without it
+    symmetries are not measured. Raises ValueError for bad arguments.
     """
 
     env: Env | Callable[[], Env]
@@ -62,14 +62,16 @@ class EnvSubject(Subject):
 
     def __post_init__(self) -> None:
         if not isinstance(self.env, ENVIRONMENTS) and not callable(self.env):
-            raise ValueError(f"env must be an environment or a function making one: {self.env!r}")
+            raise ValueError(
+                f"env must be an environment or a function that makes one, got {self.env!r}"
+            )
         object.__setattr__(self, "steps", count("steps", self.steps))
         for name, law in (("read", self.read), ("place", self.place)):
             if law is not None and not callable(law):
                 raise ValueError(f"{name} must be callable or None, got {law!r}")
         if (self.read is None) != (self.inertia is None):
             raise ValueError(
-                f"read and inertia must be given both, got {self.read!r} and {self.inertia!r}"
+                f"read and inertia must be given together, got {self.read!r} and {self.inertia!r}"
             )
 
     @property
@@ -80,7 +82,7 @@ class EnvSubject(Subject):
 
     @property
     def dt(self) -> float | None:
-        """Seconds between two observations, where the environment says so."""
+        """Seconds between two observations; None if the environment has no `dt`."""
         with self._opened() as env:
             dt = getattr(env.unwrapped, "dt", None)
             return float(dt) if isinstance(dt, int | float) else None
@@ -101,20 +103,20 @@ class EnvSubject(Subject):
             return quaternion[0], rates[0]
 
     def motions(self) -> list[Motion]:
-        """The episodes of every lane; ValueError if nothing ever moves."""
+        """The motion of each lane and episode; ValueError if no body ever moves."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
             motions = self._episodes(env, self.steps)
         if not any(np.any(motion.angular_velocity) for motion in motions):
             raise ValueError(
-                f"{self.title} must move under zero action, got a body at rest from first to last: "
+                f"{self.title} must move under zero action, got a body that is always at rest: "
                 'give a start, such as options={"state": {...}} for environments of rbgym'
             )
         return motions
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion of each lane from this state, until some episode ends. Raises ValueError if
-        the body does not start there, or an episode ends in its first step."""
+        """The motion of each lane from this state, until the first episode ends. Raises ValueError
+        if a body does not start there, or if an episode ends in its first step."""
         quaternion, rates = state
         with self._opened() as env:
             if self.place is None:
@@ -135,7 +137,7 @@ class EnvSubject(Subject):
         return motions
 
     def _opened(self) -> AbstractContextManager[Env]:
-        """The environment; one that is made for the occasion is closed afterwards."""
+        """The environment; one made by the given function is closed afterwards."""
         return nullcontext(self.env) if isinstance(self.env, ENVIRONMENTS) else closing(self.env())
 
     def _axis(self, env: Env) -> Array | None:
@@ -167,8 +169,8 @@ class EnvSubject(Subject):
         return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
 
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
-        """The motion of each lane and episode from now on; stop: at the first end of one."""
-        table, begins = self._played(env, steps, stop=stop)
+        """The motion of each lane and episode from now on; stop: at the first end of an episode."""
+        table, begins = self._play(env, steps, stop=stop)
         inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
         axis, motions = self._axis(env), []
         for lane, begin in enumerate(begins.T):
@@ -184,14 +186,14 @@ class EnvSubject(Subject):
                     motions.append(replace(motion, axis=axis, where=where))
         return motions
 
-    def _played(self, env: Env, steps: int, *, stop: bool) -> tuple[list[Array], NDArray[np.bool_]]:
-        """Columns (rows, lanes, ...) of what is seen from now on, and where episodes begin
-        (rows, lanes). stop: with the last row that is seen of the first episode that ends."""
+    def _play(self, env: Env, steps: int, *, stop: bool) -> tuple[list[Array], NDArray[np.bool_]]:
+        """Columns (rows, lanes, ...) of the states from now on, and whether an episode begins
+        there (rows, lanes). stop: at the last state of the first episode that ends."""
         action = self.action
         if action is None:
             space = env.action_space
             if not isinstance(space, spaces.Box):
-                raise ValueError(f"action must be given for a space that is no Box, got {space}")
+                raise ValueError(f"action must be given for a space other than a Box, got {space}")
             action = np.zeros(space.shape, space.dtype)
         vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
         same = vector and mode is AutoresetMode.SAME_STEP
@@ -219,7 +221,7 @@ class EnvSubject(Subject):
 
 
 def _own(env: Env, name: str) -> Sequence[Any]:
-    """An attribute, or what a method returns, of the environment or of each one in it."""
+    """An attribute, or a method's result, of the environment or of each one in it."""
     base = env.unwrapped
     if hasattr(base, name):
         value = getattr(base, name)
@@ -229,6 +231,6 @@ def _own(env: Env, name: str) -> Sequence[Any]:
         return list(base.call(name))  # type: ignore[attr-defined]  # of Sync- and AsyncVectorEnv
     except (AssertionError, AttributeError) as error:
         raise ValueError(
-            "read and inertia must be given for an environment that has no env.unwrapped.state "
+            "read and inertia must be given for an environment without env.unwrapped.state "
             f"and env.unwrapped.invariants(), got {base}"
         ) from error

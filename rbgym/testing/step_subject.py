@@ -1,4 +1,4 @@
-"""A step function on trial."""
+"""Motions of a step function to be measured, its order, and hints at wrong conventions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,27 +19,27 @@ from rbgym.validation.fidelity import FidelityLimits, Motion, Order, State
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 
-# A generic start: no component vanishes, and the quaternion is of unit length to the last bit.
+# A generic start: no component vanishes, and the quaternion has unit length to the last bit.
 ATTITUDE = (0.5, -0.5, 0.1, 0.7)
 RATES = (1.0, 2.0, 2.0)
-DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the order is divided
-HORIZON = 20  # steps of dt, of a subject whose horizon is not given
-_LARGEST_TURN = 1.0  # rad, of the coarsest step of a horizon that was lengthened
-_SHORT = 1e-3  # of dt, for the hints
+DIVISIONS = (10, 20, 40, 80, 160, 320)  # numbers of steps over the horizon of the order
+HORIZON = 20  # default horizon, in steps of dt
+_LARGEST_TURN = 1.0  # rad, in the coarsest step of a lengthened horizon
+_SHORT = 1e-3  # step for the hints, in units of dt
 _SHORT_OF_SINGLE = 5e-3  # rad, in single precision
-_ROUND_OFF_OF_SINGLE = 3.0 * float(np.finfo(np.float32).eps)  # of a step, which adds up
+_ROUND_OFF_OF_SINGLE = 3.0 * float(np.finfo(np.float32).eps)  # of one step; it accumulates
 _UNIT = 1e-6
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
 @dataclass(frozen=True)
 class StepSubject(fidelity.Subject):
-    """A step function of a free body, and the motion it is judged on.
+    """A step function of a free body, and the motion to measure it on.
 
     step: called as step(quaternion (4,), angular_velocity (3,), dt), returns the two after dt
-    seconds; the quaternion scalar first and body to world, the rates in body axes [rad/s]. inertia:
-    (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run, from quaternion
-    (4,) and angular_velocity (3,), not at rest. Raises ValueError for bad arguments.
+    seconds; the quaternion is scalar first and body to world, the rates in body axes [rad/s].
+    inertia: (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run; its start
+    is quaternion (4,) and angular_velocity (3,), not zero. Raises ValueError for bad arguments.
     """
 
     step: Step
@@ -56,7 +56,7 @@ class StepSubject(fidelity.Subject):
             raise ValueError(f"step must be callable as (q, omega, dt), got {self.step!r}")
         quaternion, rates = _state(self.quaternion, self.angular_velocity)
         if not rates.any():
-            raise ValueError("angular_velocity must not be zero, got a body at rest: nothing moves")
+            raise ValueError("angular_velocity must not be zero, got a body at rest")
         checked = {
             "body": RigidBody(self.inertia),
             "dt": positive("dt", self.dt),
@@ -78,7 +78,7 @@ class StepSubject(fidelity.Subject):
         return self.motions_from(self.start(), self.steps)
 
     def motions_from(self, state: State, steps: int, dt: float | None = None) -> list[Motion]:
-        """The motion from this state, in steps of `dt` [s]; it ends where a value is not finite."""
+        """The motion from this state, in steps of `dt` [s], up to the first value not finite."""
         states = [state]
         for _ in range(steps):
             states.append(self._next(states[-1], self.dt if dt is None else dt))
@@ -88,7 +88,7 @@ class StepSubject(fidelity.Subject):
         return [fidelity.free_motion(np.array(attitudes), np.array(rates), self.body.inertia)]
 
     def _next(self, state: State, dt: float) -> State:
-        """One step. What blows up is judged: it neither warns nor raises."""
+        """The state after one step; NaN where the step fails, without warning or error."""
         try:
             with np.errstate(all="ignore"):
                 result: Any = self.step(state[0].copy(), state[1].copy(), dt)
@@ -103,8 +103,8 @@ class StepSubject(fidelity.Subject):
         raise ValueError(f"step must return (quaternion (4,), rates (3,)), got {result!r}")
 
     def order(self, horizon: float | None = None) -> Order:
-        """The order over `horizon` seconds, against one step of the closed form. Where attitude or
-        momentum has fewer than two errors above round-off, the horizon is doubled, as long as its
+        """The order over `horizon` seconds, against one step of the closed form. If attitude or
+        momentum has fewer than two errors above round-off, the horizon is doubled, as long as the
         coarsest step turns by less than a radian."""
         horizon, (q, omega) = HORIZON * self.dt if horizon is None else horizon, self.start()
         exact = simulate(self.body, integrator="exact", dt=horizon, steps=1,
@@ -136,7 +136,7 @@ class StepSubject(fidelity.Subject):
 
 
 def _is_single(state: State) -> bool:
-    """Whether attitude or rates are numbers of single precision, whatever holds them."""
+    """Whether the values of attitude or rates have single precision, whatever their dtype."""
     with np.errstate(over="ignore"):
         return any(np.array_equal(part, part.astype(np.float32)) for part in state)
 
@@ -146,21 +146,22 @@ def measure_order(
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: where the
-    errors of 10, 20, 40, 80, 160 and 320 steps are taken; longer if they are round-off. The
-    reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError for bad
-    arguments.
+    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: time at
+    which the errors of 10, 20, 40, 80, 160 and 320 steps are measured; it is lengthened if they are
+    round-off. The reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError
+    for bad arguments.
     """
     horizon = positive("horizon", horizon)
     return StepSubject(step, inertia, **start).order(horizon)  # type: ignore[arg-type]
 
 
 def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str, float]:
-    """By how much a simulator misses the end that others published of one of `EXTERNAL`.
+    """Errors of a simulator against the published end of one of the motions in `EXTERNAL`.
 
-    step: see `StepSubject`; of the body `EXTERNAL[kind].case.body` under its `potential`, called in
-    order from time 0. dt: about how long steps are [s], default the case's. Returns what is known
-    of "attitude" [rad] and "rates" [rad/s], or infinity. Raises ValueError for bad arguments.
+    step: see `StepSubject`; for the body `EXTERNAL[kind].case.body` under its `potential`, called
+    in order from time 0. dt: approximate step [s], default the case's. Returns the errors of
+    "attitude" [rad] and "rates" [rad/s], as far as published; infinity if the motion is not finite.
+    Raises ValueError for bad arguments.
     """
     if not (isinstance(kind, str) and kind in EXTERNAL):
         raise ValueError(f"kind must be among {sorted(EXTERNAL)}, got {kind!r}")
@@ -177,15 +178,15 @@ def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str,
 
 
 def _state(quaternion: ArrayLike, angular_velocity: ArrayLike) -> State:
-    """Both checked: ValueError unless finite and the quaternion of unit length."""
+    """The checked state; ValueError unless it is finite and the quaternion has unit length."""
     q = unit("quaternion", quaternion, 4, _UNIT)
     return q, finite("angular_velocity", angular_velocity, (3,))
 
 
 def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) -> Step:
-    """The step function of a free body under one of rbgym's own integrators. inertia: (3,) or (3,
-    3) [kg m^2]. Given what it last returned it goes on from there, to the last bit; else it starts
-    anew. Raises ArithmeticError where a step cannot be solved."""
+    """The step function of a free body for one of rbgym's own integrators. inertia: (3,) or (3, 3)
+    [kg m^2]. Called with the state that it returned last, it continues from there to the last bit;
+    with any other it starts again. Raises ArithmeticError if a step cannot be solved."""
     batch = Batch(RigidBody(inertia), integrator)
     last = np.full(4, np.nan), np.full(3, np.nan)
 
@@ -204,7 +205,7 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
     return step
 
 
-# Which convention is wrong: how attitude and rates answer each other in a short step.
+# Hints at wrong conventions: how attitude and rates change each other in a short step.
 
 
 def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
@@ -217,7 +218,7 @@ def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
         (world, -rates, "the quaternion seems to map world to body"),
         (body, -rates, "the attitude turns the wrong way"),
         (body, 2 * rates, "the attitude turns twice as fast: q' = q omega / 2 lacks its half"),
-        (body, rates / 2, "the attitude turns half as fast: a half too many in q' = q omega / 2"),
+        (body, rates / 2, "the attitude turns half as fast: q' = q omega / 2 has a half too many"),
         (last, rates, "the quaternion seems to be scalar-last (x, y, z, w)"),
         (body, 0 * rates, "the attitude does not turn"),
     ]

@@ -1,4 +1,4 @@
-"""Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
+"""Measures each integrator against its declaration in the catalogue: `rbgym validate`."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -43,10 +43,10 @@ def validate(
 ) -> list[Claim]:
     """Claims on the named integrators over runs of `steps` steps; default all, with `KICKED`.
 
-    A declared invariant must stay under its bound, one that is not declared must drift over its
-    own; orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
-    "gravity_gradient", default all. jobs: processes. progress: called with (done, all). Raises
-    ValueError for bad arguments; ChildProcessError if one of several processes is killed.
+    A declared invariant must drift less than its bound, one not declared more than its own bound;
+    orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
+    "gravity_gradient", default all. jobs: number of processes. progress: called with (done, all).
+    Raises ValueError for bad arguments; ChildProcessError if one of several processes is killed.
     """
     steps = count("steps", steps)
     tasks = [partial(_declared, name, kind, steps) for name, kind in _pairs(names, cases)]
@@ -56,8 +56,8 @@ def validate(
 def validate_endurance(
     names: Names = None, *, steps: int = ENDURANCE, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
-    """Claims that nothing which is conserved of free bodies and of the heavy top has a trend over
-    ten million steps. names, jobs, progress: see `validate`."""
+    """Claims that no conserved quantity of free bodies and of the heavy top has a trend over ten
+    million steps. names, jobs, progress: see `validate`."""
     steps = count("steps", steps)
     tasks = [
         partial(endurance, name, kind, steps)
@@ -71,8 +71,8 @@ def validate_endurance(
 def validate_derivatives(
     names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
-    """Claims that `Batch.jacobian` has the derivatives of the steps themselves. Arguments, errors:
-    see `validate`. Each pair compiles for half a minute, once."""
+    """Claims that `Batch.jacobian` returns the derivatives of the steps themselves. Arguments and
+    errors: see `validate`. Each pair of integrator and case compiles for half a minute, once."""
     tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
@@ -80,16 +80,16 @@ def validate_derivatives(
 def validate_external(
     names: Names = None, *, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
-    """Claims that the motions come to the ends that others published, see `external.EXTERNAL`; of
-    "exact" also the errors of a thousand free bodies in last places. Arguments: see `validate`."""
-    chosen = _names(names)
+    """Claims that the motions end where others published, see `external.EXTERNAL`; for "exact" also
+    the errors of a thousand free bodies in last places. Arguments: see `validate`."""
+    integrator_names = _names(names)
     tasks: list[Measure] = [
         partial(external_claims, name, kind)
-        for name in chosen
+        for name in integrator_names
         for kind, truth in EXTERNAL.items()
         if truth.case.potential.is_free() or "potential" in integrators.get(name).supports
     ]
-    tasks += [last_places] if "exact" in chosen else []
+    tasks += [last_places] if "exact" in integrator_names else []
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
@@ -124,7 +124,7 @@ def _declared(name: str, kind: str, steps: int) -> list[Claim]:
 
 
 def measured(tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress = None) -> list[T]:
-    """What each task returns; with several jobs, a task is what processes can import."""
+    """The result of each task; with several jobs, other processes must be able to import it."""
     found, several = list[T](), count("jobs", jobs) > 1
     processes = max(1, min(jobs, len(tasks)))
     try:
@@ -137,7 +137,7 @@ def measured(tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress = N
                     progress(len(found), len(tasks))
     except BrokenProcessPool:
         raise ChildProcessError(
-            f"one of {processes} processes ended before its work did: it was killed, as one is "
-            "where the memory is full, or could not be started"
+            f"one of {processes} processes ended before its work was done: it was killed, as "
+            "happens when memory is full, or it could not be started"
         ) from None
     return found

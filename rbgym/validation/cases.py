@@ -1,5 +1,6 @@
-"""The motions on which integrators are measured, and what is claimed of an integrator in one.
-Bodies and starts of CASES are generic: a symmetric top, or a principal axis, conserves by luck."""
+"""The motions on which integrators are measured, and claims on an integrator in one of them.
+Bodies and starts of CASES are generic: a symmetric top, or a spin about a principal axis, would
+conserve by luck."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -15,8 +16,8 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class Claim(NamedTuple):
-    """What is declared of an integrator in a case, and what was measured. bound: the limit, an
-    upper one for what is conserved, a lower one else; of an order, the distance allowed."""
+    """The declared and the measured value of a quantity of an integrator in a case. bound: an upper
+    limit if the quantity is conserved, else a lower one; for an order, the allowed distance."""
 
     integrator: str
     case: str
@@ -30,14 +31,14 @@ class Claim(NamedTuple):
 def below(
     integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
 ) -> Claim:
-    """A claim that holds where the measured value stays at or below the bound."""
+    """A claim that holds if the measured value is at or below the bound."""
     return Claim(integrator, case, quantity, declared, measured, bound, measured <= bound)
 
 
 def above(
     integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
 ) -> Claim:
-    """A claim that holds where the measured value is finite and above the bound."""
+    """A claim that holds if the measured value is finite and above the bound."""
     passed = bound < measured < math.inf
     return Claim(integrator, case, quantity, declared, measured, bound, passed)
 
@@ -45,14 +46,14 @@ def above(
 def near(
     integrator: str, case: str, quantity: str, declared: float, measured: float, bound: float
 ) -> Claim:
-    """A claim that holds where the measured value is within the bound of the declared one."""
+    """A claim that holds if the measured value is within the bound of the declared one."""
     passed = abs(measured - declared) <= bound
     return Claim(integrator, case, quantity, f"{declared:g}", measured, bound, passed)
 
 
 class Case(NamedTuple):
-    """One motion. omega: start rates, body axes [rad/s]. dt: step of the long runs [s]. horizon: of
-    the order measurement [s]. torque: held, body axes [N m]."""
+    """One motion. omega: rates at the start, body axes [rad/s]. dt: step of the long runs [s].
+    horizon: of the order measurement [s]. torque: constant in body axes [N m]."""
 
     kind: str
     body: RigidBody
@@ -65,18 +66,18 @@ class Case(NamedTuple):
 
     @property
     def invariants(self) -> tuple[str, ...]:
-        """What the exact motion conserves."""
+        """The quantities that the exact motion conserves."""
         return ("energy", "angular_momentum" if self.potential is None else "vertical_momentum")
 
     @property
     def symmetric(self) -> Self:
-        """The same start of a body with two equal moments, which keeps its spin in a potential; the
-        third is a quarter of what it was, or of order four the spin would not be seen to drift."""
+        """The same start for a body with two equal moments, whose spin is constant in a potential.
+        The third moment is divided by four, so that the drift of a scheme of order four shows."""
         J_1, J_2, J_3 = self.body.moments
         return self._replace(body=RigidBody([(J_1 + J_2) / 2, (J_1 + J_2) / 2, J_3 / 4]))
 
     def torque_on(self, record: Integrator) -> Vector:
-        """The torque, zero for a scheme that takes none."""
+        """The torque; zero for a scheme that supports none."""
         return self.torque if "torque" in record.supports else NO_TORQUE
 
     def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
@@ -120,7 +121,7 @@ CASES = (
         quaternion=_tilted(0.5),
         torque=(1.0, -2.0, 0.5),
     ),
-    # Krysl (2007), section 5.4, started nearer to the wall, with a torque of ours.
+    # Krysl (2007), section 5.4, started nearer to the wall; the torque is ours.
     Case(
         "soft_wall",
         _WALL_BODY,
@@ -185,8 +186,8 @@ PAPERS = {
 
 
 def applicable(record: Integrator, kinds: tuple[str, ...] | None = None) -> list[Case]:
-    """The cases that the integrator supports, of these kinds. Raises ValueError for a kind that
-    there is not, and for one that the integrator declares and that has no case."""
+    """The cases of these kinds that the integrator supports. Raises ValueError for an unknown kind,
+    and if the integrator declares a kind that has no case."""
     known = [case.kind for case in CASES]
     if missing := set(record.conserves) - set(known):
         raise ValueError(f"{record.name}: no validation case for potentials {sorted(missing)}")

@@ -1,7 +1,7 @@
-"""What the catalogue declares of an integrator, measured in one case: invariants, order,
-symmetry; and the derivatives of its steps, against differences of the steps themselves. What is
-declared conserved must stay, what is not must be seen to drift, with the projection of the
-energy off, which could hide a false declaration; what is declared, once more with it on."""
+"""Measures an integrator's declarations in one case: invariants, order, symmetry; and the
+derivatives of its steps against differences of the steps. A quantity declared conserved must be
+constant, any other must drift. Both are measured with the energy projection off, because it could
+hide a false declaration; declared quantities again with it on."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -30,22 +30,22 @@ from rbgym.validation import fidelity
 from rbgym.validation.cases import CASES, Case, Claim, above, applicable, below, near
 from rbgym.validation.fidelity import Motion, Order, State
 
-CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
+CONSERVED = 1e-13  # relative, with the projection, for any number of steps
 UNIT = 1e-15  # | |q| - 1 |
-DRIFTS = 1e-9  # relative: more than this is no round-off
-LACKS = 1e-12  # relative: what a projection is there for
-# Relative, with the projection off: at once, and one unit in the last place more with each step.
+DRIFTS = 1e-9  # relative: a larger error is not round-off
+LACKS = 1e-12  # relative: a smaller error needs no projection
+# Relative, with the projection off: constant part, and one unit in the last place for each step.
 ROUNDOFF = 1e-14, 2.2e-16
-# Steps of a first-order scheme are this much shorter: it may gain energy until it has no next one.
-# Those of the highest order are longer, or what they do not conserve would not be seen to drift.
+# A first-order scheme needs steps this much shorter: it may gain energy until a step has no
+# solution. Schemes of order six take longer steps, or their drift would not exceed round-off.
 FIRST_ORDER, SIXTH_ORDER = 0.01, 4.0
 
 TOLERANCE = 0.1  # of an order
 COARSEST, FINEST = 20, 1280  # steps over the horizon: doubled from the coarsest on
 COARSEST_OF_SIX = 5  # of a composition, whose stages are shorter
-FARTHER = 4  # horizons, of kicks of order six: after one, few of its errors are above round-off
+FARTHER = 4  # horizons for kicks of order six: after one, few errors are above round-off
 REFERENCE_STEPS = 160  # of the reference, in a step of the long runs
-EXACT = 2e-12  # rad and relative: no error but round-off, over a few radians
+EXACT = 2e-12  # rad and relative: only round-off, over a few radians
 
 RETURNS = EQUIVARIANT = 1e-11  # rad or relative, after fifty steps and as many back
 MISSES = 1e-9
@@ -54,15 +54,16 @@ TURNS = 50  # steps
 ENDURANCE = 10_000_000  # steps
 TREND = 1e-15  # relative, over the whole run
 
-DERIVED, FEW = 1e-11, 3  # error of a Jacobian of few steps, all sizes about one
+DERIVED, FEW = 1e-11, 3  # largest error of a Jacobian, scaled to about one; its number of steps
 Sizes = Mapping[str, list[float]]
-# A difference of the eighth order (Fornberg 1988): where it looks, and the weights there.
+# A difference of the eighth order (Fornberg 1988): its points and weights.
 _SPACING, _WEIGHTS = 5e-3, np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
 AWAY = _SPACING * np.array([1, 2, 3, 4, -1, -2, -3, -4])
 WEIGHTS = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _SPACING
 
 
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
+    """All claims on an integrator in one case, with long runs of `steps` steps."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
 
 
@@ -85,7 +86,7 @@ def conservation(record: Integrator, case: Case, steps: int) -> list[Claim]:
     for quantity in (*case.invariants, *([] if case.potential is None else [SPIN])):
         on, off = delivered.get(quantity, math.nan), raw.get(quantity, math.nan)
         if quantity in record.conserves.get(case.kind, ()):
-            # Nothing but the arithmetic keeps the spin.
+            # No projection corrects the spin.
             bound = loose if quantity == SPIN else CONSERVED
             claims.append(below(*of, quantity, "conserved", on, bound))
             if record.is_projected(quantity, case.kind):
@@ -107,12 +108,13 @@ def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict
     found = {quantity: values["max"] for quantity, values in run.drift().items()}
     spin, size = of_two.angular_velocity[:, 2], np.linalg.norm(of_two.angular_momentum[0])
     lost = case.symmetric.body.moments[2] * np.abs(spin - spin[0]).max()
-    return found | {SPIN: float(lost / size)}  # as of the other parts of the momentum
+    return found | {SPIN: float(lost / size)}  # relative, like other components of the momentum
 
 
 def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
-    """Claims that what the integrator conserves has no trend over a long run. Momentum of a free
-    body is compared bit for bit; else a line is fitted to the error: a random walk has no trend."""
+    """Claims that no quantity which the integrator conserves has a trend over a long run. Momentum
+    of a free body is compared bit for bit. For others the trend is the slope of a line fitted to
+    the error, since a random walk has no trend."""
     record = integrators.get(name)
     (case,) = (case for case in CASES if case.kind == kind)
     run = case.run(record, long_dt(record, case), steps)
@@ -130,7 +132,7 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
         is_energy = quantity == "energy"
         error = run.energy / run.energy[0] - 1.0 if is_energy else (L[:, 2] - L[0, 2]) / size
         trend = abs(float(np.polyfit(run.time / run.time[-1], error, 1)[0]))
-        # A walk of one unit in the last place a step goes astray as the root of their number.
+        # A random walk of one unit in the last place a step grows as the root of the steps.
         bound = TREND if is_energy else 4.0 * 2.2e-16 * steps**0.5
         label = f"trend of {quantity} over {steps:,} steps"
         claims.append(below(name, kind, label, "none", trend, bound))
@@ -138,7 +140,7 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
 
 
 def order(record: Integrator, case: Case) -> list[Claim]:
-    """Claims on the slopes of both errors; of the free motion too, where its order is higher."""
+    """Claims on the slopes of both errors; also of the free motion if its order is higher."""
     is_near = record.by_kicks and record.order == 6
     measured = case._replace(horizon=FARTHER * case.horizon) if is_near else case
     claims = _orders(record, case, "order", record.order, convergence(record, measured))
@@ -150,7 +152,7 @@ def order(record: Integrator, case: Case) -> list[Claim]:
 
 def convergence(record: Integrator, case: Case) -> Order:
     """Errors at the case's horizon and their slopes. The number of steps doubles until both errors
-    are round-off; steps that are too long to be solved are left out."""
+    are round-off; steps too long to be solved are left out."""
     errors: list[tuple[int, float, float]] = []
     steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
     while steps <= FINEST and (not errors or max(errors[-1][1:]) > fidelity.FLOOR):
@@ -180,7 +182,7 @@ def _orders(record: Any, case: Case, quantity: str, declared: float, found: Orde
     ):
         label = f"{quantity} in {name}"
         if record.by_kicks and declared < math.inf:
-            # Where torques are small, such a one shows the order of its quadrature.
+            # Where torques are small, a scheme by kicks shows the order of its quadrature.
             bound = declared - TOLERANCE
             claims.append(above(*of, label, f"at least {declared:g}", slope, bound))
         elif declared == math.inf:
@@ -193,7 +195,7 @@ def _orders(record: Any, case: Case, quantity: str, declared: float, found: Orde
 @cache
 def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple[Array, Array]:
     """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and R'
-    = R skew(omega), apart from the integrators, by the classical Runge-Kutta method."""
+    = R skew(omega) and the classical Runge-Kutta method, without code of the integrators."""
     steps = finer * round(case.horizon / case.dt)
     h, J = case.horizon / steps, case.body.inertia
     inverse, u = np.linalg.inv(J), np.array(torque)
@@ -216,7 +218,7 @@ def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple
 
 
 def _body_torque(potential: Any, J: Array) -> Callable[[Array], Array]:
-    """The potential's torque in body axes as a function of R; R[2] is the vertical seen from it."""
+    """The potential's torque in body axes as a function of R; R[2] is the vertical in body axes."""
     match potential:
         case HeavyTop(mgl, axis):
             arm = -mgl * _skew(np.array(axis))  # the weight acts at the axis, along -R^T e_3
@@ -243,7 +245,7 @@ def _skew(v: Array) -> Array:
 
 
 class SchemeSubject(fidelity.Subject):
-    """An integrator in a case, under its torque and without projection."""
+    """An integrator in a case, under the case's torque and without projection."""
 
     def __init__(self, record: Integrator, case: Case) -> None:
         self.record, self.case = record, case
@@ -251,14 +253,14 @@ class SchemeSubject(fidelity.Subject):
 
     @property
     def axis(self) -> Array | None:
-        """The vertical, which is the axis of symmetry of every potential of the cases."""
+        """The vertical, the axis of symmetry of every potential in CASES."""
         return None if self.case.potential is None else np.array([0.0, 0.0, 1.0])
 
     def start(self) -> State:
         return np.array(self.case.quaternion), np.array(self.case.omega)
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        batch = self._started(state)
+        batch = self._start(state)
         rows = [batch.measure()]
         for _ in range(steps):
             batch.advance(self.dt)
@@ -269,15 +271,15 @@ class SchemeSubject(fidelity.Subject):
         return [Motion(**table, axis=self.axis)]
 
     def there_and_back(self, steps: int) -> list[State]:
-        """By steps of length -dt: a scheme may carry more than attitude and rates."""
-        batch = self._started(self.start())
+        """Goes back by steps of -dt: a scheme may carry more state than attitude and rates."""
+        batch = self._start(self.start())
         batch.advance(self.dt, steps)
         batch.advance(-self.dt, steps)
         now = batch.measure()
         lost = np.nan if batch.failed[0] else 0.0
         return [(now["quaternion"][0], now["angular_velocity"][0] + lost)]
 
-    def _started(self, state: State) -> Batch:
+    def _start(self, state: State) -> Batch:
         batch = Batch(self.case.body, self.record, self.case.potential, projection=False)
         batch.set_state(*state)
         batch.set_torque(self.case.torque_on(self.record))
@@ -285,7 +287,7 @@ class SchemeSubject(fidelity.Subject):
 
 
 def symmetry(record: Integrator, case: Case) -> list[Claim]:
-    """Claims on time reversal, under a held torque, and on a turned world."""
+    """Claims on time reversal, under a constant torque, and on a turned world."""
     of, subject = (record.name, case.kind), SchemeSubject(record, case)
     back, turned = fidelity.time_reversal(subject, TURNS), fidelity.equivariance(subject, TURNS)
     claim, said, bound = (
@@ -298,19 +300,19 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
 
 
 def jacobian_claims(name: str, kind: str) -> list[Claim]:
-    """The claim that a Jacobian tells what every input does to the steps."""
+    """The claim that the Jacobian has the derivatives of the steps by every input."""
     record = integrators.get(name)
     (case,) = applicable(record, (kind,))
     return [below(name, kind, "derivatives", "of the steps", jacobian_error(record, case), DERIVED)]
 
 
 def jacobian_error(record: Integrator, case: Case) -> float:
-    """The largest error of the Jacobian of a few steps, along everything that it can be of."""
+    """The largest error of the Jacobian of a few steps, over all inputs, scaled to size one."""
     sizes = _sizes(record, case)
     ends = np.array(sizes["state"])
     inputs = np.concatenate(list(sizes.values()))
     n = len(inputs)
-    # One body as it is, then for each input one at each distance.
+    # One body without change, then for each input one body at each distance.
     moved = np.concatenate([np.zeros((1, n)), np.kron(np.diag(inputs), AWAY[:, None])])
     bodies = _displaced(record, case, sizes, moved)
     bodies.advance(case.dt, FEW)
@@ -324,7 +326,7 @@ def jacobian_error(record: Integrator, case: Case) -> float:
 
 
 def _sizes(record: Integrator, case: Case) -> Sizes:
-    """Of each input, by the names that `Batch.jacobian` has for them."""
+    """Typical size of each input, under its name in `Batch.jacobian`."""
     rate, torque = float(np.linalg.norm(case.omega)), float(np.linalg.norm(case.torque_on(record)))
     sizes = {"state": [1.0] * 3 + [rate] * 3}
     if torque > 0.0:
@@ -336,7 +338,7 @@ def _sizes(record: Integrator, case: Case) -> Sizes:
 
 
 def _displaced(record: Integrator, case: Case, sizes: Sizes, moved: Array) -> Batch:
-    """Bodies at the start of the case, each with its inputs (n, inputs) moved."""
+    """Bodies at the start of the case, with the changes `moved` (n, inputs) of their inputs."""
     parts = np.split(moved, np.cumsum([len(size) for size in sizes.values()])[:-1], axis=1)
     by = dict(zip(sizes, parts, strict=True))
     bodies = [RigidBody(case.body.moments + more) for more in by["inertia"]]

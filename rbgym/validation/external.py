@@ -1,5 +1,5 @@
-"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise;
-not the fastest turn of Bilimoria & Wie (1993), which is of optimal control."""
+"""Motions whose ends others published (`external.json`), and free motions by power series. The
+fastest turn of Bilimoria & Wie (1993) belongs to optimal control and is not among them."""
 
 import json
 import math
@@ -21,8 +21,8 @@ UNIT = {"attitude": "rad", "rates": "rad/s"}
 
 class External(NamedTuple):
     """A motion with a known end. attitudes (n, 4): at n instants, equally spaced up to the case's
-    horizon; rates (3,): at its end [rad/s, body]. own: how far these, and round-off, may be off.
-    spread: how far the tools that published it lie apart, or what is asked for instead."""
+    horizon; rates (3,): at its end [rad/s, body]. own: largest error of these, with round-off.
+    spread: distance between the tools that published it, or the bound used instead."""
 
     case: Case
     source: str
@@ -32,13 +32,13 @@ class External(NamedTuple):
     rates: Array | None = None
 
     def division(self, dt: float) -> tuple[float, int, int]:
-        """The step next to dt [s] that divides the horizon; how many to its end, and an instant."""
+        """A step near dt [s] that divides the horizon; steps to its end; and per instant."""
         instants = 1 if self.attitudes is None else len(self.attitudes)
         every = max(1, round(self.case.horizon / instants / dt))
         return self.case.horizon / (instants * every), instants * every, every
 
     def errors(self, attitudes: Array, rates: Array) -> dict[str, float]:
-        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants are off."""
+        """Largest errors of "attitude" [rad] and "rates" [rad/s] of states at the instants."""
         found = {}
         if self.attitudes is not None:
             found["attitude"] = float(np.max(angle_between(attitudes, self.attitudes)))
@@ -65,8 +65,8 @@ EXTERNAL = {kind: _published(kind, given) for kind, given in _TABLE.items()}
 
 
 def external_claims(name: str, kind: str) -> list[Claim]:
-    """Claims that a scheme comes nearer to the known end by its order where the step is halved, and
-    that those of exact free motions and kicks lie within the spread of the tools."""
+    """Claims that a scheme's error at the known end falls with its order when the step is halved,
+    and that schemes of exact free motions and kicks lie within the spread of the tools."""
     record, truth = integrators.get(name), EXTERNAL[kind]
     held = truth.case.potential.moves() and not record.composition
     order = min(record.order, 2) if held else record.order
@@ -93,15 +93,15 @@ def _errors(record: Integrator, truth: External, dt: float) -> dict[str, float]:
 
 
 LAST_PLACE = 2.0**-53
-PROMISED = 3e-15 / LAST_PLACE  # of `free_rotation`, and as much more for each radian turned
+PROMISED = 3e-15 / LAST_PLACE  # error of `free_rotation`, and as much again per radian turned
 # Where the energy is nearly stationary, the projection turns a body by up to this if the energies
-# of start and end are off by two last places: see `_projection` in rbgym/engine/steps.py.
+# of start and end differ by two last places: see `_projection` in rbgym/engine/steps.py.
 PROJECTED = 1.0 / math.sqrt(1e-4)
 TERMS, STEPS = 14, 200
 
 
 def random_bodies(n: int = 1000, seed: int = 20) -> tuple[Array, Array]:
-    """Moments and momenta (n, 3) of free bodies, rods to discs, a third nearly symmetric."""
+    """Moments and momenta (n, 3) of free bodies from rods to discs, a third nearly symmetric."""
     rng = np.random.default_rng(seed)
     sizes = 10.0 ** rng.uniform(-2.0, 0.0, (n, 3))
     sizes[: n // 3, 1] = sizes[: n // 3, 0] * (1.0 + 10.0 ** rng.uniform(-18.0, -1.0, n // 3))
@@ -112,8 +112,8 @@ def random_bodies(n: int = 1000, seed: int = 20) -> tuple[Array, Array]:
 
 
 def series(J: Array, momenta: Array) -> tuple[Array, Array]:
-    """Attitude from the identity and body momentum (n, 7) after a second, and what rounding left of
-    them: by power series of Euler's equations, summed with their remainders."""
+    """Attitude, from the identity, and body momentum (n, 7) after one second, and their rounding
+    remainders (n, 7): power series of Euler's equations in compensated summation."""
     y = np.hstack([np.tile(IDENTITY, (len(J), 1)), momenta])
     rest, c, omega = np.zeros_like(y), np.zeros((TERMS + 1, *y.shape)), np.zeros((TERMS, len(J), 4))
     for _ in range(STEPS):

@@ -1,4 +1,4 @@
-"""How faithful a motion is: drift of invariants, order, symmetries; and the verdict on them."""
+"""Measures of a simulator's fidelity: drift of invariants, order, symmetries; and verdicts."""
 
 import math
 from collections.abc import Sequence
@@ -20,16 +20,17 @@ from rbgym.quaternion import (
 )
 
 INVARIANTS = ("energy", "momentum", "norm")
-ROUND_OFF = 1e-14  # errors below this have no trend worth a word
-_SHORTEST = 8  # steps below which no trend is named
-SLACK = 0.1  # how far a measured slope may stay below the order that is asked for
+ROUND_OFF = 1e-14  # errors below this are reported without a trend
+_SHORTEST = 8  # up to so many steps no trend is named
+SLACK = 0.1  # largest distance of a measured slope below the required order
 
 
 @dataclass(frozen=True)
 class Motion:
-    """One body's motion without control, n + 1 instants: quaternion (n+1, 4) body to world, of any
-    length; angular_velocity (n+1, 3) [rad/s, body]; energy (n+1,) [J]; angular_momentum (n+1, 3)
-    [world]. axis: (3,) world axis of the only invariant momentum. where: for reports."""
+    """One body's motion without control at n + 1 instants: quaternion (n+1, 4) body to world, of
+    any length; angular_velocity (n+1, 3) [rad/s, body]; energy (n+1,) [J]; angular_momentum
+    (n+1, 3) [kg m^2/s, world]. axis: (3,), the only world axis about which momentum is conserved.
+    where: names the motion in reports."""
 
     quaternion: Array = field(repr=False)
     angular_velocity: Array = field(repr=False)
@@ -47,13 +48,13 @@ class Motion:
         return self.quaternion[-1], self.angular_velocity[-1]
 
     def errors(self) -> dict[str, Array]:
-        """Errors (n+1,) of |q|, energy and momentum: relative to the start or, with an axis, to the
-        largest kinetic energy and momentum of the motion."""
+        """Errors (n+1,) of |q|, energy and momentum; the last two relative to the start or, with an
+        axis, to the largest kinetic energy and momentum of the motion."""
         E, L = self.energy, self.angular_momentum
         with np.errstate(all="ignore"):
             if self.axis is None:
                 energy, momentum = relative_energy_error(E), momentum_error(L)
-            else:  # Gravity makes both out of nothing: the start's may be near zero.
+            else:  # gravity changes both, so those of the start may be near zero
                 seen = rotate_inverse(normalized(self.quaternion), L)
                 kinetic = 0.5 * np.sum(self.angular_velocity * seen, axis=1)
                 energy = relative_energy_error(E, float(max(abs(E[0]), kinetic.max())))
@@ -63,7 +64,7 @@ class Motion:
 
 
 def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:
-    """The motion of a free body, inertia (3, 3) [kg m^2, body axes]; |q| plays no part."""
+    """The motion of a free body; inertia (3, 3) [kg m^2, body axes]; |q| has no effect."""
     with np.errstate(all="ignore"):
         momentum = angular_velocity @ inertia
         energy = 0.5 * np.sum(angular_velocity * momentum, axis=-1)
@@ -72,7 +73,7 @@ def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> M
 
 
 def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
-    """Largest of rotation angle [rad] and relative rate between states; or infinity."""
+    """The larger of rotation angle [rad] and relative rate between states; or infinity."""
     with np.errstate(all="ignore"):
         turn = angle_between(q, q_other).max()
         scale = np.linalg.norm(w, axis=-1).max()
@@ -82,9 +83,9 @@ def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
 
 @dataclass(frozen=True)
 class Drift:
-    """How far an invariant strayed. max: the largest error, or infinity, at `step` of the motion
+    """The drift of an invariant. max: the largest error, or infinity, at `step` of the motion
     `where`. final: the last error. growth: error per step, of the best line through the origin.
-    trend: in words, such as "at round-off", "oscillates" or "grows linearly"."""
+    trend: a phrase such as "at round-off", "oscillates" or "grows linearly"."""
 
     max: float
     step: int
@@ -104,7 +105,7 @@ class Drift:
 
 
 def drift(errors: Array, where: str = "") -> Drift:
-    """The drift of errors (n+1,) of one motion; those that are not finite count as infinite."""
+    """The drift of errors (n+1,) of one motion; errors that are not finite count as infinite."""
     bad = ~np.isfinite(errors)
     if bad.any():
         return Drift(np.inf, int(np.argmax(bad)), np.inf, np.inf, "is not finite", where)
@@ -130,20 +131,20 @@ def _trend(errors: Array, line: Array) -> str:
 
 
 def worst_drifts(motions: list[Motion]) -> dict[str, Drift]:
-    """Of each invariant, the drift in the motion that strays farthest."""
+    """The drift of each invariant in the motion where it is largest."""
     found = [{name: drift(e, one.where) for name, e in one.errors().items()} for one in motions]
     return {name: max((each[name] for each in found), key=lambda d: d.max) for name in INVARIANTS}
 
 
-FLOOR = 2e-11  # rad and relative: errors below it are round-off in part, and make no slope
+FLOOR = 2e-11  # rad and relative: errors below it are partly round-off and give no slope
 
 
 @dataclass(frozen=True)
 class Order:
-    """How the error shrinks with the step. attitude, momentum: slopes between the two finest steps
-    whose errors are above round-off; infinite where none is, the least that it can be where one is,
-    nan where the errors are not finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of
-    J omega, in body axes, relative. floors: of each, what counts as round-off."""
+    """How the error falls with the step. attitude, momentum: slopes between the two finest steps
+    whose errors are above round-off; infinite if no error is, a lower bound if one is, nan if an
+    error is not finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: relative, of
+    J omega in body axes. floors: for each step, the largest error that counts as round-off."""
 
     attitude: float
     momentum: float
@@ -154,14 +155,14 @@ class Order:
 
     @property
     def slope(self) -> float | None:
-        """The smaller of the two slopes; None where one has a single point, which measures none."""
+        """The smaller of the two slopes; None if one has a single point, which gives no slope."""
         if 1 in self.points:
             return None
         return math.nan if math.isnan(self.attitude) else min(self.momentum, self.attitude)
 
     @property
     def points(self) -> tuple[int, int]:
-        """How many errors of attitude and of momentum are above round-off, or not finite."""
+        """Numbers of errors of attitude and of momentum above round-off, or not finite."""
         attitude, momentum = (
             sum(not error <= floor for error, floor in zip(errors, self.floors, strict=True))
             for errors in (self.attitude_errors, self.momentum_errors)
@@ -180,7 +181,7 @@ class Order:
 def order_of(
     horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
 ) -> Order:
-    """The order that (steps over the horizon [s], `errors_at`) show; round_off: of a step."""
+    """The order from rows (steps over the horizon [s], *`errors_at`); round_off: of one step."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)
@@ -191,7 +192,7 @@ def order_of(
 def errors_at(
     end: tuple[Array, Array], exact: tuple[Array, Array], inertia: Array
 ) -> tuple[float, float]:
-    """Errors of a state (quaternion (4,), body rates (3,)): angle [rad], relative momentum."""
+    """Errors of a state (quaternion (4,), body rates (3,)): angle [rad] and relative momentum."""
     with np.errstate(all="ignore"):
         momentum, lack = inertia @ exact[1], inertia @ (end[1] - exact[1])
         angle = float(angle_between(end[0], exact[0]))
@@ -212,41 +213,41 @@ def _slope(sizes: Sequence[float], errors: Sequence[float], floors: Sequence[flo
 
 
 STEPS = 100
-_ANGLES = np.array([0.9, 2.1, np.pi])  # rad; the last is a half turn
+_ANGLES = np.array([0.9, 2.1, np.pi])  # rad, with a half turn
 _TURNS = _ANGLES[:, None] * [[0.48, -0.6, 0.64], [-0.8, 0.36, 0.48], [0.0, 0.6, 0.8]]
 
 State = tuple[Array, Array]  # quaternion (4,), body to world, and body rates (3,) [rad/s]
 
 
 class Subject(Protocol):
-    """A simulator of bodies that can be started anywhere."""
+    """A simulator of bodies, to be measured."""
 
     @property
     def axis(self) -> Array | None:
-        """The only world axis (3,) about which momentum is conserved, None for all."""
+        """The only world axis (3,) about which momentum is conserved; None if all are."""
         return None
 
     @property
     def placeable(self) -> bool:
-        """Whether it can be placed, since symmetries are measured by other starts."""
+        """Whether bodies can start in any state, which the measures of symmetry need."""
         return True
 
     def start(self) -> State:
-        """Attitude and rates at the start, of the first of several bodies."""
+        """Attitude and rates at the start, of the first body."""
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion of each body from this state; shorter where it does not go on."""
+        """The motion of each body from this state; shorter if a step fails."""
 
     def order(self) -> Order | None:
-        """The order of convergence, None where the step is not to be chosen."""
+        """The order of convergence; None if the step cannot be chosen."""
         return None
 
     def hints(self) -> tuple[str, ...]:
-        """What it seems to get wrong, where one very short step can tell."""
+        """Wrong conventions that one very short step suggests."""
         return ()
 
     def there_and_back(self, steps: int) -> list[State]:
-        """Where each body ends that is reversed after `steps` steps and goes back."""
+        """The end of each body's motion that is reversed after `steps` steps and goes back."""
         ends = []
         for there in self.motions_from(self.start(), steps):
             turning = there.end[0], -there.end[1]
@@ -259,8 +260,8 @@ class Subject(Protocol):
 
 
 def equivariance(subject: Subject, steps: int = STEPS) -> float:
-    """Largest difference between the turned motion and the motion from a turned start, rotation
-    angle [rad] or relative error of the body rates. The world is turned about the axis, if any."""
+    """Largest difference between the turned motion and the motion from a turned start, as rotation
+    angle [rad] or relative error of the body rates. Turns are about the axis, if there is one."""
     quaternion, rates = subject.start()
     plain, worst = subject.motions_from((quaternion, rates), steps), 0.0
     turns = np.outer(_ANGLES, subject.axis) if subject.axis is not None else _TURNS
@@ -275,18 +276,18 @@ def equivariance(subject: Subject, steps: int = STEPS) -> float:
 
 
 def time_reversal(subject: Subject, steps: int = STEPS) -> float:
-    """How far from its start a motion ends that is reversed after `steps` steps and goes back."""
+    """`difference` between start and end of a motion that is reversed after `steps` steps."""
     quaternion, rates = subject.start()
     return max(difference(quaternion, rates, *end) for end in subject.there_and_back(steps))
 
 
 @dataclass(frozen=True)
 class FidelityLimits:
-    """The largest errors allowed, and the least order; None: that check is not made.
+    """The largest errors allowed, and the least order; None skips a check.
 
     energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence. equivariance,
-    time_reversal: rotation angle [rad] or relative error of the rates. The defaults are what a
-    symmetric energy-momentum scheme of order two reaches; an explicit one has no symmetry in time.
+    time_reversal: rotation angle [rad] or relative error of the rates. A symmetric energy-momentum
+    scheme of order two meets the defaults; an explicit scheme has no symmetry in time.
     """
 
     energy: float | None = 1e-12
@@ -306,7 +307,7 @@ CHECKS = tuple(field.name for field in fields(FidelityLimits))
 
 
 class Verdict(NamedTuple):
-    """One check: measured, allowed, and in words what was seen; passed: None if not judged."""
+    """One check: measured value, limit, and a description; passed: None if not checked."""
 
     check: str
     measured: float | None
@@ -324,7 +325,7 @@ class Verdict(NamedTuple):
 
 
 def judge(check: str, found: Drift | Order | float | None, limits: FidelityLimits) -> Verdict:
-    """The verdict on what was measured; None: nothing was."""
+    """The verdict on a measurement `found`; None if there is none."""
     limit: float | None = getattr(limits, check)
     match found:
         case None:

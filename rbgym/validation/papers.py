@@ -1,4 +1,4 @@
-"""What the papers claim, measured; what does not reproduce breaks no promise of the catalogue."""
+"""Measures the claims of papers. One that fails contradicts no declaration of the catalogue."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def converged(case: Case) -> tuple[Array, Array]:
 
 
 def _run(name: str, case: Case, dt: float) -> Trajectory | None:
-    """The motion up to the horizon, None where a step of about `dt` cannot be solved."""
+    """The motion up to the horizon; None if a step of about `dt` cannot be solved."""
     steps = round(case.horizon / dt)
     try:
         return case.run(name, case.horizon / steps, steps)
@@ -75,8 +75,8 @@ def slopes(name: str, kind: str, dt: float) -> list[float]:
 
 
 def lead(leaders: Sequence[str], kind: str, dt: float, shared: float = 0.0) -> list[Claim]:
-    """Claims that both errors of each leader are below those of Krysl's other schemes; of the
-    momentum one of these may have the same, but for this part."""
+    """Claims that both errors of each leader are below those of Krysl's other schemes. shared:
+    relative excess of the leader's momentum error that counts as equal."""
     found, claims = {name: end_errors(name, kind, dt) for name in KRYSL}, []
     for k, (what, more) in enumerate((("attitude", 0.0), ("momentum", shared))):
         best = min(errors[k] for name, errors in found.items() if name not in leaders)
@@ -88,7 +88,7 @@ def lead(leaders: Sequence[str], kind: str, dt: float, shared: float = 0.0) -> l
 
 
 def conserve(name: str, case: Case, said: str, bound: float) -> list[Claim]:
-    """Claims that a scheme keeps the invariants of a case over a thousand steps."""
+    """Claims that a scheme conserves the invariants of a case over a thousand steps."""
     drift = case.run(name, case.dt, 1000, projection=False).drift()
     return [
         below(name, case.kind, f"{quantity}, dt = {case.dt}", said, drift[quantity]["max"], bound)
@@ -98,8 +98,8 @@ def conserve(name: str, case: Case, said: str, bound: float) -> list[Claim]:
 
 @cache
 def wall_error(name: str) -> float:
-    """Largest relative change of the Hamiltonian on the soft wall in 40,000 steps, median of 256
-    motions whose starts lie a ten-millionth apart: of a chaotic motion one says little."""
+    """Largest relative change of the Hamiltonian on the soft wall in 40,000 steps: the median over
+    256 motions whose starts differ by a ten-millionth, since the motion is chaotic."""
     case, bodies = PAPERS["krysl_wall"], 256
     omega = np.array(case.omega) * (1.0 + 1e-7 * np.arange(bodies)[:, None])
     batch = Batch(case.body, name, case.potential, size=bodies, projection=False)
@@ -109,7 +109,7 @@ def wall_error(name: str) -> float:
     for _ in range(40_000):
         batch.advance(case.dt)
         worst = np.maximum(worst, np.abs(batch.measure()["energy"] / start - 1.0))
-    # One body in some thousand comes to a step of bbtrap that has no solution.
+    # About one body in a thousand reaches a step of bbtrap that has no solution.
     worst[batch.failed] = math.inf
     return float(np.median(worst))
 
@@ -118,7 +118,7 @@ Measure = Callable[[], list[Claim]]
 
 
 class Paper(NamedTuple):
-    """One claim of a paper: a name, where it stands, and how it is measured."""
+    """One claim of a paper: a name, its place in the paper, and the function that measures it."""
 
     name: str
     source: str
@@ -216,7 +216,7 @@ def the_new_schemes_keep_the_energy_on_the_wall() -> list[Claim]:
 
 @claimed("TRAP conserves the energy pushed half a step", "Krysl (2007), 3.5")
 def trap_conserves_the_energy_half_a_step_later() -> list[Claim]:
-    """Pi + (h/2) Pi x Omega is where half a forward Euler step leads."""
+    """Half a forward Euler step leads to Pi + (h/2) Pi x Omega."""
     case, dt = PAPERS["betsch_free"], 0.01
     run = case.run("trap", dt, 1000, record_every=1)
     J = case.body.moments
@@ -239,7 +239,7 @@ def convected_conserves_to_round_off() -> list[Claim]:
 
 @claimed("the convected scheme improves by four", "Krenk & Nielsen (2013), 5.2")
 def convected_improves_by_four() -> list[Claim]:
-    # At both of the paper's steps the body turns by a radian: the error is not its leading term.
+    # At the paper's steps the body turns by a radian, too far for the leading term of the error.
     claims = []
     for dt, bound in ((0.01, 1.0), (0.001, 0.2)):
         ratio = top_error("convected", dt) / top_error("convected", dt / 2)
@@ -249,7 +249,7 @@ def convected_improves_by_four() -> list[Claim]:
 
 
 def _rkn4(dt: float, steps: int, **options: Any) -> tuple[Trajectory, float]:
-    """Krysl's free body by this variant, and the error of its attitude."""
+    """The motion of Krysl's free body by RKN4 with these options, and its attitude error."""
     case = PAPERS["krysl_free"]
     end = case.run(integrators.get("rkn4", **options), dt, steps)
     return end, float(np.linalg.norm(to_matrix(end.quaternion[-1]) - converged(case)[0]))

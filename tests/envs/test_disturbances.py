@@ -140,7 +140,7 @@ def test_the_density_is_that_of_the_table():
 
 
 @refused(
-    ({"residual_dipole": DIPOLE}, None, "orbit must be given with disturbance of what is around"),
+    ({"residual_dipole": DIPOLE}, None, "orbit must be given with disturbance by the surroundings"),
     ({"residual_dipole": 1}, ROUND, r"residual_dipole'\] must be finite real numbers of shape"),
     ({"drag": {}}, ROUND, r"disturbance\['drag'\]\['surfaces'\] must be a dict of a surface, or"),
     ({"drag": {"surfaces": {"centre": (0, 0, 1)}}}, ROUND, r"\[0\]\['area'\] must be in \[0"),

@@ -192,7 +192,7 @@ def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said(
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
-    with pytest.raises(ValueError, match=r"randomization.*is that of the difficulty, beside"):
+    with pytest.raises(ValueError, match=r"the difficulty sets randomization, given"):
         make("AttitudeSlew-v1", difficulty="hard", actuator="wheels")
 
 

@@ -236,7 +236,7 @@ class SilentPusher(Pusher):
 )
 def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed):
     task = replace(RollEnv.task, **changed)
-    Building(task, 1, None, Arguments()).done()
+    Building(task, 1, None, Arguments()).build()
 
 
 @refused(

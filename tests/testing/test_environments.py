@@ -179,8 +179,8 @@ def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
 @pytest.mark.interpreted
 @refused(
     ({}, "read and inertia must be given"),
-    ({"read": read}, "read and inertia must be given both"),
-    ({"inertia": INERTIA}, "read and inertia must be given both"),
+    ({"read": read}, "read and inertia must be given together"),
+    ({"inertia": INERTIA}, "read and inertia must be given together"),
     ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
     ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
 )

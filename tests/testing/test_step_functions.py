@@ -70,7 +70,7 @@ def test_the_assertion_names_the_broken_invariant_alone(check):
         (steps.world_to_body, {"momentum", "order", "equivariance"}, "world to body"),
         (steps.scalar_last, {"momentum", "order", "equivariance"}, "scalar-last"),
         (steps.missing_half, {"momentum", "order"}, "lacks its half"),
-        (steps.half_too_many, {"momentum", "order"}, "half too many"),
+        (steps.half_too_many, {"momentum", "order"}, "a half too many"),
         (steps.wrong_way, {"momentum", "order"}, "wrong way"),
         (steps.stuck, {"momentum", "order"}, "does not turn"),
         (steps.no_gyroscopic_term, {"momentum", "order"}, "gyroscopic term omega x J omega is"),

@@ -9,7 +9,7 @@ from rbgym.validation import measured
 
 
 def test_a_process_that_is_killed_ends_the_validation_with_a_clear_error():
-    with pytest.raises(ChildProcessError, match="one of 1 processes ended before its work did"):
+    with pytest.raises(ChildProcessError, match="one of 1 processes ended before its work was"):
         measured([partial(os._exit, 7)], jobs=3)
 
 
