@@ -26,14 +26,15 @@ def moment(argument: str, value: Any) -> datetime:
     """The instant of an ISO 8601 string or an aware datetime, in UTC; ValueError for others."""
     found = None
     if isinstance(value, str | datetime):
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             found = datetime.fromisoformat(str(value))
-    if found is None or found.tzinfo is None or not _FIRST <= found.year <= _LAST:
+            found = found.astimezone(UTC) if found.tzinfo else None
+    if found is None or not _FIRST <= found.year <= _LAST:
         raise ValueError(
             f"{argument} must be a moment from {_FIRST} to {_LAST} with its offset from UTC, as "
             f"'2026-03-20T14:46Z', got {value!r}"
         )
-    return found.astimezone(UTC)
+    return found
 
 
 def year_of(date: datetime) -> float:

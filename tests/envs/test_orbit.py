@@ -430,6 +430,7 @@ def test_the_sun_is_where_the_almanac_has_equinox_and_solstices():
     (SLEW, {"orbit": {"tle": ISS, "model": "igrf"}}, r"Orbit.date, in years, must be in \[2025"),
     (SLEW, {"orbit": {**ROUND, "node": 1.0}}, "Orbit.node must be left out without j2"),
     (SLEW, {"orbit": {**ROUND, "j2": True, "date": "2026-03-20"}}, "Orbit.date must be a moment"),
+    (SLEW, {"orbit": {**ROUND, "j2": True, "date": "1957-01-01T00:00+05:00"}}, "got '1957-01"),
     ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
     ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
     (SLEW, {"sensor": {"magnetometer": {}}}, "orbit must be given with a magnetometer"),
