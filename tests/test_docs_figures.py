@@ -51,7 +51,7 @@ def test_the_default_of_every_task_is_as_accurate_as_the_page_says():
     study = loaded("studies/accuracy_of_tasks")
     results = json.loads(study.RESULTS.read_text("utf-8"))
     assert study.PAGE.read_text("utf-8") == study.current(results)
-    most = said(r"All are within ([\de-]+) rad", study.PAGE.read_text("utf-8"))
+    most = said(r"All errors are below ([\de-]+) rad", study.PAGE.read_text("utf-8"))
     for task in study.TASKS:
         own = study.declaration(task)
         assert results[task][f"{own.integrator} x {own.substeps}"]["largest"] < most
