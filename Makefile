@@ -7,6 +7,7 @@ SHELL := bash
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -q -n auto
+WHICH ?= not long
 BENCH_ARGS ?=
 RUN ?= runs/demo
 
@@ -42,10 +43,9 @@ endef
 
 # Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
 # wait for a network. The suite keeps them all busy; what comes after it finds its kernels made.
-STAGES := .venv/.browser .venv-gymnasium/.created 'check,docs|wheel-test' pytest-interpreted \
-    pytest-compiled 'test-browser|pytest-gymnasium'
+STAGES := .venv-gymnasium/.created 'check,docs|wheel-test' pytest-interpreted pytest-compiled pytest-gymnasium
 
-.PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
+.PHONY: help demo test test-long check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-compiled pytest-gymnasium pytest-interpreted
 .PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study fidelity-map pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
@@ -59,6 +59,10 @@ demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD l
 
 test:  ## everything CI runs, and what each step took
 	+@$(PYTHON) tests/in_lanes.py "$(MAKE)" $(STAGES)
+
+test-long: .venv/.browser  ## what takes longer: more cases, whole trainings, the page in a browser
+	+$(MAKE) pytest WHICH=long
+	+$(MAKE) test-browser
 
 check: lint types  ## lint, formatting, spelling and types
 
@@ -91,12 +95,12 @@ pytest: pytest-interpreted pytest-compiled  ## the test suite; PYTEST_ARGS="-k n
 OR_NONE := || [ $$? = 5 ]
 
 pytest-interpreted: .venv/.dev  ## tests of what does what, with Python in the place of machine code
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TEST_FOLDERS) --durations=5 -m 'interpreted and not compiled' \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TEST_FOLDERS) --durations=5 -m '$(WHICH) and interpreted and not compiled' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Neighbours, which share kernels, stay with one worker as long as it goes.
 pytest-compiled: .venv/.dev  ## all other tests
-	$(BIN)/pytest $(TEST_FOLDERS) --durations=15 -m 'compiled or not interpreted' \
+	$(BIN)/pytest $(TEST_FOLDERS) --durations=15 -m '$(WHICH) and (compiled or not interpreted)' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Gymnasium 1.2 in the place of the one in .venv; kernels are those that the suite left on disk.

@@ -168,7 +168,7 @@ class Building:
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor of the Sun": self.sensor.sees_sun(),
             "sensor that the Earth blinds": self.sensor.sees_orbit(),
-            "magnetometer with an actuator without coils": alone,
+            "a magnetometer next to an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):

@@ -24,7 +24,7 @@ Almanac, section C, for the Sun.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -66,7 +66,7 @@ _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 _ORBIT, _EARTH, _SEASON, _NODE, _PERIGEE = range(5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Orbit:
     """An orbit about the Earth.
 
@@ -161,6 +161,12 @@ class Orbit:
         altitude = axis * (1.0 - e) - EARTH_RADIUS
         return cls(altitude, i, e, perigee, model=model, j2=True, node=node, anomaly=anomaly,
                    date=then.isoformat())  # fmt: skip
+
+    def __repr__(self) -> str:
+        """The arguments that are not the defaults."""
+        given = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
+        shown = [f"{name}={value!r}" for name, value, default in given if value != default]
+        return f"Orbit({', '.join(shown)})"
 
     @property
     def radius(self) -> float:

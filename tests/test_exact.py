@@ -106,6 +106,7 @@ def test_a_batch_without_rotors_takes_up_a_state_with_them():
     np.testing.assert_array_equal(made.full_state(), taken.full_state())
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
     fast, h = np.array([200.0, -300.0, 100.0]), 0.1
@@ -227,6 +228,6 @@ def test_a_symmetric_body_does_not_go_on_from_the_state_of_one_whose_inertia_was
     for env in (drawn, plain):
         env.reset(seed=1)
     before = plain.get_state()
-    with pytest.raises(ValueError, match=r"rows.* must be finite, of shape"):
+    with pytest.raises(ValueError, match=r"rows.* must be finite, \("):
         plain.set_state(drawn.get_state())
     np.testing.assert_array_equal(plain.get_state()["rows"], before["rows"])

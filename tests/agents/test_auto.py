@@ -35,6 +35,7 @@ def held(folder):
     return load_file(folder / "policy.safetensors")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     numbers, said = torch.get_rng_state(), list[str]()
@@ -148,8 +149,8 @@ def test_the_first_units_of_a_follower_see_how_its_rates_differ():
 
 @pytest.mark.interpreted
 def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monkeypatch):
-    laws, flown = [], auto.imitated
-    monkeypatch.setattr(auto, "imitated", lambda law, *a: laws.append(law) or flown(law, *a))
+    laws, flown = [], auto.imitate
+    monkeypatch.setattr(auto, "imitate", lambda law, *a: laws.append(law) or flown(law, *a))
 
     def worth(policy, config, split="validation", episodes=256):
         known = {"bang_bang": 1.0, "pd": 0.9, "idle": 0.0}
