@@ -96,7 +96,8 @@ export_c("flight", supervisor, env)
 build = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "flight/policy.c"]
 subprocess.run([*build, "-o", "flight/policy.so", "-lm"], check=True)
 code = ctypes.CDLL("./flight/policy.so")
-memory, command = (ctypes.c_double * 64)(), (ctypes.c_double * 6)()
+# Room for an rbgym_memory, and more.
+memory, command = (ctypes.c_double * 128)(), (ctypes.c_double * 6)()
 code.rbgym_begin(memory)
 
 
