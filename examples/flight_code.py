@@ -56,7 +56,7 @@ print(subprocess.run(["flight/test"], check=True, capture_output=True, text=True
 
 # %%
 subprocess.run([*build, "-shared", "-fPIC", "-o", "flight/policy.so", "-lm"], check=True)
-code = ctypes.CDLL("./flight/policy.so")
+code = ctypes.CDLL(Path("flight/policy.so").resolve())
 memory, command = (ctypes.c_float * 64)(), (ctypes.c_float * 3)()
 code.rbgym_begin(memory)
 

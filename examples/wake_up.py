@@ -10,6 +10,7 @@
 # %%
 import ctypes
 import subprocess
+from pathlib import Path
 
 import gymnasium as gym
 import matplotlib.pyplot as plt
@@ -95,7 +96,7 @@ figure.savefig("wake_up.png")
 export_c("flight", supervisor, env)
 build = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "flight/policy.c"]
 subprocess.run([*build, "-o", "flight/policy.so", "-lm"], check=True)
-code = ctypes.CDLL("./flight/policy.so")
+code = ctypes.CDLL(Path("flight/policy.so").resolve())
 # Room for an rbgym_memory, and more.
 memory, command = (ctypes.c_double * 128)(), (ctypes.c_double * 6)()
 code.rbgym_begin(memory)
