@@ -13,7 +13,9 @@ RUN ?= runs/demo
 
 BIN := .venv/bin
 PEERS := .venv-bench/bin/python
-# Python compiles the modules that are imported: that is a tenth of those that are installed.
+# Python compiles the modules that are imported: that is a tenth of those that are installed. It has to
+# keep what it compiled, or each process of a test compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
 # What another version of Gymnasium could break: registration, spaces, signatures, autoreset, checkers.
 GYMNASIUM_TESTS := $(addprefix tests/,test_vector_checks.py $(addprefix envs/test_,info.py reset.py)) \

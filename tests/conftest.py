@@ -1,6 +1,10 @@
-"""Tests, and what they start: no windows on a screen, one thread for each, long ones first."""
+"""Tests, and what they start: no windows on a screen, one thread for each, slow ones first.
+
+Tests whose name begins with a line of long.txt are marked `long`: `make test-long` runs them.
+"""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +14,15 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
 
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """At the end of a run, no worker then waits for another that has just begun a long one."""
+    """At the end of a run, no worker then waits for another that has just begun a slow test."""
+    for item in items:
+        if item.nodeid.startswith(LONG):
+            item.add_marker("long")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

@@ -126,7 +126,6 @@ OTHERS = [*SECOND_ORDER, "quat_em:4", "exact:4", "exact:6"]
 
 
 # Those of first order take very short steps.
-@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [*(pytest.param(name, marks=pytest.mark.compiled) for name in FIRST_ORDER), *OTHERS]
 )

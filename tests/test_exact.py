@@ -106,7 +106,6 @@ def test_a_batch_without_rotors_takes_up_a_state_with_them():
     np.testing.assert_array_equal(made.full_state(), taken.full_state())
 
 
-@pytest.mark.long
 @pytest.mark.compiled
 def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
     fast, h = np.array([200.0, -300.0, 100.0]), 0.1

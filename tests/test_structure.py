@@ -216,6 +216,12 @@ def test_no_two_classes_share_a_name():
     assert [name for name, count in classes.items() if count > 1] == []
 
 
+def test_every_line_of_the_long_tests_names_one():
+    for line in Path("tests/long.txt").read_text().splitlines():
+        file, _, name = line.partition("::")
+        assert f"def {name.partition('[')[0]}" in Path(file).read_text(), line
+
+
 def test_every_function_has_a_name():
     named = [
         (name, node.lineno)

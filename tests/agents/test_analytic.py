@@ -15,7 +15,6 @@ from rbgym.agents.train import DifferentiableEnv, analytic, run, train
 SMALL = {"iterations": 12, "n_envs": 8, "horizon": 4, "net_arch": [8]}
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
     numbers = torch.get_rng_state()

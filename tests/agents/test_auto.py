@@ -35,7 +35,6 @@ def held(folder):
     return load_file(folder / "policy.safetensors")
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     numbers, said = torch.get_rng_state(), list[str]()

@@ -210,7 +210,6 @@ def test_a_card_says_what_it_costs_not_to_know_the_state():
     assert measured.success_rate < 0.5  # without an estimator
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
     [

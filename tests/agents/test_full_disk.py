@@ -26,7 +26,6 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "option", "file", "written"),
     [

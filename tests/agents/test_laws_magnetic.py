@@ -132,7 +132,6 @@ def test_a_card_says_what_its_laws_hold_for():
     assert "`idle` holds" not in text
 
 
-@pytest.mark.long
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():

@@ -35,7 +35,6 @@ SHELF = DOCS.parent / "agents" / "pretrained"
 
 
 # An orbit of the supervisor, 5,693 commands of each body, is in test_acquiring.py.
-@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", [i for i in ENVIRONMENTS if i != "DetumbleToPoint-v0"])
 def test_a_classical_controller_solves_what_doing_nothing_does_not(env_id):

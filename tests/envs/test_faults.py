@@ -54,7 +54,6 @@ def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_fr
     assert not either.all()
 
 
-@pytest.mark.long
 def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_not_see_them():
     env, plain = (many(SLEW, n=4096, **more) for more in ({"faults": FAULTS}, {}))
     seen, info = env.reset(seed=7)

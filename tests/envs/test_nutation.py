@@ -41,7 +41,6 @@ def test_a_small_nutation_grows_in_a_step_as_the_linear_theory_of_the_scheme_say
     np.testing.assert_allclose((nutation(env) / begun) ** (1 / 50), growth, rtol=2e-5)
 
 
-@pytest.mark.long
 def test_who_waits_succeeds_on_backward_euler_and_not_on_the_closed_form():
     waited = {name: evaluate("idle", TASK, 32, integrator=name)
               for name in ("backward_euler", "exact:4", "forward_euler")}  # fmt: skip
