@@ -166,7 +166,7 @@ def imitate(
     """Train a network to imitate a law; returns it and the number of env steps."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor, threads = analytic.as_modules(first), torch.get_num_threads()
+    actor = analytic.as_modules(first)
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         imitation = Imitation(
@@ -177,15 +177,11 @@ def imitate(
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
         )
-        try:
-            torch.set_num_threads(1)
-            with bar(hidden=not progress) as shown:
-                show = Counter(shown, "imitation", chosen["rounds"])
-                for done in range(1, chosen["rounds"] + 1):
-                    imitation.one_round(chosen["epochs"])
-                    show(done, chosen["rounds"])
-        finally:
-            torch.set_num_threads(threads)
+        with run.torch_threads(1), bar(hidden=not progress) as shown:
+            show = Counter(shown, "imitation", chosen["rounds"])
+            for done in range(1, chosen["rounds"] + 1):
+                imitation.one_round(chosen["epochs"])
+                show(done, chosen["rounds"])
     return analytic.as_network(first, actor), imitation.steps
 
 
