@@ -5,7 +5,7 @@ that does best on the validation set."""
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -185,6 +185,7 @@ def imitate(
     return analytic.as_network(first, actor), imitation.steps
 
 
+@dataclass(eq=False)
 class Imitation:
     """Fits a network to a law's commands in the states that the network itself reaches (DAgger).
 
@@ -197,18 +198,16 @@ class Imitation:
     computes from observations. seeds: of a round, by its number. length: steps of a round.
     """
 
-    def __init__(
-        self,
-        lanes: Any,
-        law: Any,
-        actor: nn.Module,
-        shown: Callable[[torch.Tensor], torch.Tensor],
-        seeds: Callable[[int], Sequence[int]],
-        length: int,
-    ) -> None:
-        self.lanes, self.law, self.actor, self.shown, self.seeds = lanes, law, actor, shown, seeds
-        self.rounds, self.steps, self.length = 0, 0, length
-        self.optimiser = torch.optim.Adam(actor.parameters(), lr=_RATE)
+    lanes: Any
+    law: Any
+    actor: nn.Module
+    shown: Callable[[torch.Tensor], torch.Tensor]
+    seeds: Callable[[int], Sequence[int]]
+    length: int
+
+    def __post_init__(self) -> None:
+        self.rounds, self.steps = 0, 0
+        self.optimiser = torch.optim.Adam(self.actor.parameters(), lr=_RATE)
         self.met: list[NDArray[np.float32]] = []
         self.said: list[NDArray[np.float32]] = []
 
