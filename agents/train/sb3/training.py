@@ -97,11 +97,18 @@ def learn(
 
 
 def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
-    """The results, the network, and the spaces of observations and actions of a training so far."""
-    adapter = model.get_env().unwrapped
+    """The results, the network, and the spaces of observations and actions of a training so far.
+    The wall time excludes judging."""
+    adapter, record = model.get_env().unwrapped, record_of(model)
     network = network_of_model(model, model.get_vec_normalize_env())
     network = replace(network, quaternions=quaternions_of(adapter.vector_env))
-    return results_of(model), network, (model.observation_space, model.action_space)
+    results = {
+        "timesteps": model.num_timesteps,
+        **record,
+        "wall_time": record["wall_time"] - record["judging_time"],
+        "last_mean_return": last_mean_return(model),
+    }
+    return results, network, (model.observation_space, model.action_space)
 
 
 def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> BaseAlgorithm:
@@ -203,17 +210,6 @@ def record_of(model: BaseAlgorithm) -> dict[str, Any]:
     """The seconds, in total and of judging, and the judgements; `told` in a model's checkpoints."""
     empty: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
     return vars(model).setdefault("told", empty)
-
-
-def results_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """A training's figures for results.json; the wall time excludes judging."""
-    record = record_of(model)
-    return {
-        "timesteps": model.num_timesteps,
-        **record,
-        "wall_time": record["wall_time"] - record["judging_time"],
-        "last_mean_return": last_mean_return(model),
-    }
 
 
 def last_mean_return(model: Any) -> float | None:
