@@ -163,10 +163,10 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
 
 
 def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> list[Starts]:
-    """The first `episodes` start states of a set of `SPLITS`, dealt to the categories in turn.
+    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn.
     seed: draws the fresh starts, which no training has. ValueError for more than the set has."""
     named("split", split, SPLITS)
-    seeds = SPLITS[split]
+    seeds: Sequence[int] | None = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)
     if not (is_number(episodes) and 1 <= episodes <= most and episodes % 1 == 0):
         raise ValueError(f"episodes must be from 1 to {most}, got {episodes!r}")
@@ -174,20 +174,15 @@ def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int =
         from rbgym.envs.reset import checked_seed  # its import compiles kernels
 
         drawn = np.random.SeedSequence(checked_seed(seed)).generate_state(int(episodes), np.uint64)
-        return deal(env_id, [int(one) >> 2 | 1 << 62 for one in drawn])
-    if seed != 0:
+        seeds = [int(one) >> 2 | 1 << 62 for one in drawn]
+    elif seed != 0:
         raise ValueError(f"seed must be left out, as it draws only fresh starts, got {seed!r}")
-    return deal(env_id, seeds[: int(episodes)])
+    categories, taken = [*task_of(env_id).categories], seeds[: int(episodes)]
+    dealt = [Starts(one, [*taken[k :: len(categories)]]) for k, one in enumerate(categories)]
+    return [one for one in dealt if one.seeds]
 
 
 def start_of(env_id: str, episode: int) -> Starts:
     """One start state of a task's test set, counted from 0."""
     categories = [*task_of(env_id).categories]
     return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
-
-
-def deal(env_id: str, seeds: Sequence[int]) -> list[Starts]:
-    """Deal the seeds out among the categories of a task."""
-    categories = task_of(env_id).categories
-    dealt = (list(seeds[k :: len(categories)]) for k in range(len(categories)))
-    return [Starts(*one) for one in zip(categories, dealt, strict=True) if one[1]]

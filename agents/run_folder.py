@@ -66,9 +66,8 @@ class RunFolder:
         """Raise ValueError if the folder holds a different run, or a longer one."""
         there = self.read_config() if self.config.exists() else config
         differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
-        if differing and _without_length(there) == _without_length(config):
-            differing = differing if length(there) > length(config) else []
-        if differing:
+        alike = _without_length(there) == _without_length(config)
+        if differing and not (alike and length(there) <= length(config)):
             changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
             raise ValueError(
                 f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"

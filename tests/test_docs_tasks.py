@@ -52,11 +52,11 @@ def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_ha
         "import gymnasium as gym\n"
         f"import sys; sys.path.append({str(ROOT / 'tests')!r})\n"
         "from checks import check_vector_env\n"
-        "from rbgym.agents.commands import tables\n"
+        "from rbgym.agents.commands import seeing\n"
         "from rbgym.agents.judge.evaluation import evaluate\n"
         "check_env(gym.make('hold_a_spin:HoldASpin-v0').unwrapped)\n"
         "check_vector_env('hold_a_spin:HoldASpin-v0', check_pickle=True)\n"
-        "assert 'HoldASpin-v0' in [e['env'] for e in tables.catalogue()['environments']]\n"
+        "assert 'HoldASpin-v0' in [e['env'] for e in seeing.catalogue()['environments']]\n"
         "assert evaluate('pd', 'hold_a_spin:HoldASpin-v0', 8).success_rate == 1.0\n"
     )
     pytest.importorskip("stable_baselines3")

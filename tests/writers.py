@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from rbgym import RigidBody, simulate
-from rbgym.agents.commands.tables import write_trajectories
+from rbgym.agents.commands.seeing import write_trajectories
 from rbgym.agents.judge import plots, videos
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json

@@ -60,8 +60,7 @@ def campaign(
         estimator=estimator, impossible=impossible, group=group,
     )  # fmt: skip
     flown = Campaign(plan, Path(out), runs)
-    for one in Requirement.read(require or {}, flown.figures):
-        one.check(flown.runs)
+    Requirement.read(require or {}, flown.figures, flown.runs)  # raises, before the flight
     flown.fly(jobs, progress)
     budget = contributions(flown, jobs=jobs, progress=progress) if with_budget else []
     return Report.of(flown, require or {}, budget)

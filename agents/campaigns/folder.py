@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import compute, csv, parquet
 
 import rbgym
-from rbgym.agents.campaigns.plan import SUCCESS, Leg, Pilot, Plan, figures_of
+from rbgym.agents.campaigns.plan import SUCCESS, Pilot, Plan, figures_of
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.agents.terminal import bar
@@ -147,9 +147,9 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
     for name in plan.policies:
-        leg = pilot.fly(group, name)
-        rows.append(leg.rows(name, plan.window))
-        counts[name] = _counts(leg, steps)
+        found, flight = pilot.fly(group, name)
+        rows.append(found)
+        counts[name] = _counts(flight.histories["angle"][..., 0], steps)
     counts["time"] = setup.dt * np.arange(0, steps, _stride(steps))
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **counts)
@@ -163,10 +163,10 @@ def _stride(steps: int) -> int:
     return math.ceil(steps / _INSTANTS)
 
 
-def _counts(leg: Leg, steps: int) -> NDArray[np.int64]:
-    """Histograms of the attitude error over the runs, (instants, bins)."""
-    angle = np.full((steps, len(leg.runs)), np.nan)
-    angle[: len(leg.flight.histories["angle"])] = leg.flight.histories["angle"][..., 0]
-    rows = np.degrees(angle[:: _stride(steps)])
+def _counts(angle: Array, steps: int) -> NDArray[np.int64]:
+    """Histograms of the attitude error (m, n) [rad] over n runs, (instants, bins)."""
+    whole = np.full((steps, angle.shape[1]), np.nan)
+    whole[: len(angle)] = angle
+    rows = np.degrees(whole[:: _stride(steps)])
     bins = [np.searchsorted(_BINS, row[np.isfinite(row)]) for row in rows]
     return np.array([np.bincount(one, minlength=len(_BINS) + 1) for one in bins])

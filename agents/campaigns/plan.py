@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,30 +200,6 @@ def _reasons(player: Player) -> NDArray[np.str_]:
     return np.where(info["integration_failed"], "integration failed", found)
 
 
-class Leg(NamedTuple):
-    """A group of runs that one contender has flown. columns: their draws and starts, (n,) each."""
-
-    runs: range
-    seeds: list[int]
-    columns: dict[str, Array]
-    flight: Flight
-
-    def rows(self, contender: str, window: float) -> dict[str, Any]:
-        """The columns of the campaign's table, (n,) each. window [s]: of the figures."""
-        n, flight = len(self.runs), self.flight
-        return {
-            "run": np.array(self.runs, dtype=np.int64),
-            "contender": np.array([contender] * n),
-            "seed": np.array(self.seeds, dtype=np.int64),
-            "group": np.full(n, self.runs.start // n, dtype=np.int64),
-            **self.columns,
-            SUCCESS: flight.ended == "success",
-            **flight.figures(window),
-            "seconds": flight.dt * flight.lengths,
-            "ended": flight.ended,
-        }
-
-
 class Pilot:
     """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
@@ -258,8 +234,9 @@ class Pilot:
             law = one.at_work(env)
             return Estimating.for_env(law, env) if self.plan.estimator else law
 
-    def fly(self, group: int, name: str, camera: Any = None) -> Leg:
-        """Fly a group of runs with one contender. camera: makes, for an env, the `see` of `fly`."""
+    def fly(self, group: int, name: str, camera: Any = None) -> tuple[dict[str, Any], Flight]:
+        """Fly a group of runs with one contender; returns the columns of the campaign's table,
+        (size,) each, and the flight. camera: makes, for an env, the `see` of `fly`."""
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
@@ -274,7 +251,19 @@ class Pilot:
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)
-            return Leg(runs, seeds, columns, fly(player, camera and camera(env)))
+            flight = fly(player, camera and camera(env))
+        rows = {
+            "run": np.array(runs, dtype=np.int64),
+            "contender": np.array([name] * size),
+            "seed": np.array(seeds, dtype=np.int64),
+            "group": np.full(size, group, dtype=np.int64),
+            **columns,
+            SUCCESS: flight.ended == "success",
+            **flight.figures(self.plan.window),
+            "seconds": flight.dt * flight.lengths,
+            "ended": flight.ended,
+        }
+        return rows, flight
 
     def _begin(self, player: Player, seeds: list[int], draws: Draws) -> None:
         """Reset the env with the runs' draws instead of its own."""

@@ -1,7 +1,7 @@
 """Flies one run of a campaign again, and records its full telemetry."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +51,14 @@ class Replay:
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
         group, lane = divmod(run, campaign.plan.group)
-        film = None if video is None else _Film(campaign, lane)
-        leg = campaign.pilot.fly(group, name, film and film.of)
-        if film and video:
-            film.write(video)
-        seen, m = leg.flight.histories, leg.flight.lengths[lane] + 1
+        setup, frames = campaign.pilot.nominal.setup, list[Any]()
+        timing = videos.Timing.of(setup.dt, int(setup.limit))
+        camera = None if video is None else partial(_camera, lane, timing.stride, frames)
+        rows, flight = campaign.pilot.fly(group, name, camera)
+        if video is not None:
+            with replacing(video) as temporary:
+                videos.write(temporary, frames, timing.rate, kind=video.suffix)
+        seen, m = flight.histories, flight.lengths[lane] + 1
         telemetry = {n: values[:m, lane] for n, values in seen.items() if n not in _NO_TELEMETRY}
         telemetry["attitude_error"] = seen["angle"][:m, lane]
         if "shown" in seen:
@@ -64,8 +67,8 @@ class Replay:
         for n, values in telemetry.items():
             telemetry[n] = np.full((m, values.shape[1]), np.nan)
             telemetry[n][: len(values)] = values
-        row = {n: values[lane] for n, values in leg.rows(name, campaign.plan.window).items()}
-        return cls(run, name, row, leg.flight.dt * np.arange(m), telemetry)
+        row = {n: values[lane] for n, values in rows.items()}
+        return cls(run, name, row, flight.dt * np.arange(m), telemetry)
 
     def differs(self, campaign: Campaign) -> list[str]:
         """Columns that differ from the table; none on a machine with the same rounding."""
@@ -103,25 +106,14 @@ class Replay:
         return figure
 
 
-class _Film:
-    """Records pictures of one lane while a group flies."""
+def _camera(lane: int, stride: int, frames: list[Any], env: Any) -> Any:
+    """The `see` of `plan.fly` that adds a picture of an env's lane every `stride` steps."""
+    painter, trail = Painter((_SIZE, _SIZE)), Trail()
 
-    def __init__(self, campaign: Campaign, lane: int) -> None:
-        setup = campaign.pilot.nominal.setup
-        self.painter, self.trail, self.lane = Painter((_SIZE, _SIZE)), Trail(), lane
-        self.timing, self.frames = videos.Timing.of(setup.dt, int(setup.limit)), list[Any]()
+    def see(instant: int, running: NDArray[np.bool_]) -> None:
+        if running[lane]:
+            scene = scene_of(env, lane, trail)
+            if instant % stride == 0:
+                frames.append(painter.paint(scene))
 
-    def of(self, env: Any) -> Callable[[int, NDArray[np.bool_]], None]:
-        """The function that records an env's lane, for the argument `see` of `plan.fly`."""
-
-        def see(instant: int, running: NDArray[np.bool_]) -> None:
-            if running[self.lane]:
-                scene = scene_of(env, self.lane, self.trail)
-                if instant % self.timing.stride == 0:
-                    self.frames.append(self.painter.paint(scene))
-
-        return see
-
-    def write(self, path: Path) -> None:
-        with replacing(path) as temporary:
-            videos.write(temporary, self.frames, self.timing.rate, kind=path.suffix)
+    return see

@@ -60,15 +60,23 @@ class Requirement:
     at_most: bool
 
     @classmethod
-    def read(cls, require: Any, figures: Iterable[str]) -> list["Requirement"]:
+    def read(cls, require: Any, figures: Iterable[str], runs: int) -> list["Requirement"]:
         """Read {figure: {"quantile": p, "confidence": c, "at_most": limit}}, where a list may give
-        several for a figure. ValueError for bad ones, and for figures that the task lacks."""
+        several for a figure. ValueError for bad ones, for figures that the task lacks, and if this
+        number of runs cannot show one, even if no run fails."""
         given = keys("require", require, [SUCCESS, *figures])
-        return [
+        found = [
             cls._read(f"require[{figure!r}]", figure, one)
             for figure, value in given.items()
             for one in (value if isinstance(value, list | tuple) else [value])
         ]
+        for one in found:
+            if runs < (least := least_runs(one.share, one.confidence)):
+                raise ValueError(
+                    f"runs must be at least {least} for a requirement on {100 * one.share:g} % of "
+                    f"all at a confidence of {one.confidence:g} ({one}), got {runs}"
+                )
+        return found
 
     @classmethod
     def _read(cls, argument: str, figure: str, value: Any) -> "Requirement":
@@ -92,14 +100,6 @@ class Requirement:
             return f"success of {100 * self.share:g} %"
         side = "at most" if self.at_most else "at least"
         return f"{self.figure} of {100 * self.share:g} % {side} {self.limit:g}"
-
-    def check(self, runs: int) -> None:
-        """Raise ValueError if this number of runs cannot show it, even if no run fails."""
-        if runs < (least := least_runs(self.share, self.confidence)):
-            raise ValueError(
-                f"runs must be at least {least} for a requirement on {100 * self.share:g} % of all "
-                f"at a confidence of {self.confidence:g} ({self}), got {runs}"
-            )
 
     def missed(self, values: Array) -> NDArray[np.bool_]:
         return np.asarray(values > self.limit if self.at_most else values < self.limit)
@@ -186,9 +186,7 @@ class Report:
     ) -> "Report":
         """Evaluate a campaign that is flown. Raises ValueError for bad requirements."""
         own, figures = campaign.columns, campaign.figures
-        wanted = Requirement.read(require, figures)
-        for one in wanted:
-            one.check(campaign.runs)
+        wanted = Requirement.read(require, figures, campaign.runs)
         samples = {n: {f: campaign.sample(n, f) for f in (SUCCESS, *figures)} for n in own}
         first, *others = own
         misses = {

@@ -4,7 +4,7 @@ import sys
 from io import TextIOWrapper
 
 try:
-    from rbgym.agents.commands import dispersing, judging, learning, measuring, seeing
+    from rbgym.agents.commands import judging, learning, measuring, seeing
     from rbgym.agents.commands.app import app
     from rbgym.agents.terminal import styled
 except ModuleNotFoundError as error:
@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
     print("rbgym: the command line needs pip install 'rbgym[cli]'", file=sys.stderr)
     raise SystemExit(2) from None
 
-__all__ = ["app", "dispersing", "judging", "learning", "main", "measuring", "seeing"]
+__all__ = ["app", "judging", "learning", "main", "measuring", "seeing"]
 
 
 def main() -> None:

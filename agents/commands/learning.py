@@ -75,9 +75,7 @@ def train(
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
     if explain:
-        from rbgym.agents.commands.tables import print_resolved
-
-        print_resolved(env, dict(env_arg or ()), as_json)
+        options.print_resolved(env, dict(env_arg or ()), as_json)
         return
     if teacher is not None:
         if algo != "auto":

@@ -1,9 +1,9 @@
 """`rbgym validate` and `rbgym warm`."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import gymnasium as gym
 import typer
@@ -12,6 +12,9 @@ from typer import Argument, Option
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
 from rbgym.agents.terminal import Counter, bar, print_json, print_table
+
+if TYPE_CHECKING:  # its import compiles kernels
+    from rbgym.validation import Claim
 
 
 def _cases() -> list[str]:
@@ -47,34 +50,66 @@ def validate(
     reproduce is reported as such.
     """
     from rbgym import validation
-    from rbgym.agents.commands import tables
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     papers: list[tuple[str, str, list[validation.Claim]]] = []
     in_part = external or derivatives
     whole = not (names or case or in_part)
+    claims: list[validation.Claim] = []
+    truths: list[validation.Claim] = []
     with bar() as shown:
-        claims: list[validation.Claim] = []
-        truths: list[validation.Claim] = []
+
+        def work(what: str) -> dict[str, Any]:
+            return {"jobs": jobs, "progress": Counter(shown, what)}
+
         if not in_part:
-            claims += validation.validate(
-                names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
-            )
+            claims += validation.validate(names, cases=case, steps=steps, **work("declarations"))
         if derivatives or whole:
-            counter = Counter(shown, "derivatives")
-            claims += validation.validate_derivatives(
-                names or None, cases=case, jobs=jobs, progress=counter
-            )
+            of = names or None
+            claims += validation.validate_derivatives(of, cases=case, **work("derivatives"))
         if external or whole:
-            counter = Counter(shown, "known ends")
-            truths += validation.validate_external(names or None, jobs=jobs, progress=counter)
+            truths += validation.validate_external(names or None, **work("known ends"))
         if whole:
-            claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
-            papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
-    tables.print_validation(claims, papers, truths, as_json)
+            claims += validation.validate_endurance(**work("endurance"))
+            papers = validation.validate_papers(**work("papers"))
+    if as_json:
+        content = {
+            "declared": [claim._asdict() for claim in claims],
+            "external": [claim._asdict() for claim in truths],
+            "papers": [
+                {"name": name, "source": source, "claims": [claim._asdict() for claim in found]}
+                for name, source, found in papers
+            ],
+        }
+        print_json(content)
+    else:
+        _print_validation(claims, papers, truths)
     if not all(claim.passed for claim in (*claims, *truths)):
         raise typer.Exit(1)
+
+
+def _print_validation(
+    claims: "list[Claim]", papers: "list[tuple[str, str, list[Claim]]]", truths: "list[Claim]"
+) -> None:
+    """papers: name, source and claims of each. truths: claims on ends that others published."""
+    for name, source, found in papers:
+        verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
+        print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+    for what, those in (("known ends", truths), ("declarations", claims)):
+        if those:
+            broken = sum(not claim.passed for claim in those)
+            print_claims(f"{len(those)} {what}, {broken} broken", those)
+
+
+def print_claims(title: str, claims: "Iterable[Claim]", otherwise: str = "BROKEN") -> None:
+    """Print a row for each claim. otherwise: the verdict on a claim that does not hold."""
+    columns = ("integrator", "case", "quantity", "declared", "measured", "bound", "verdict")
+    rows = (
+        (*c[:4], f"{c.measured:.3g}", f"{c.bound:.3g}", "ok" if c.passed else otherwise)
+        for c in claims
+    )
+    print_table(title, columns, rows)
 
 
 @command(

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from typer import Argument, Option
 import rbgym
 from rbgym.agents import catalogue
 from rbgym.agents.cases import PRETRAINED, SPLITS, by_name, check_policy, spec_of
+from rbgym.agents.terminal import print_json, print_table
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
@@ -182,3 +183,17 @@ Rates = Annotated[
 ]
 TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
 Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]
+
+
+def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) -> None:
+    """Print every number of an env for training or judging, and its source."""
+    from rbgym.agents.cases import resolved
+    from rbgym.agents.judge.tables import title
+    from rbgym.envs.layers import lines
+
+    tree = resolved(env_id, env_kwargs)
+    if as_json:
+        print_json(tree)
+        return
+    heading = title({"env_id": env_id, "env_kwargs": env_kwargs})
+    print_table(heading, ("name", "value", "source"), lines(tree))

@@ -1,8 +1,10 @@
 """`rbgym list`, `rbgym simulate` and `rbgym view`."""
 
+import csv as csv_files
 import importlib
 import signal
 import webbrowser
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +13,13 @@ import typer
 from typer import Option
 
 import rbgym
+from rbgym.agents.catalogue import CONTROLLERS
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import SEE, command
-from rbgym.agents.terminal import bar, print_json
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.terminal import bar, print_json, print_table
 from rbgym.agents.view import Speed
+from rbgym.registration import ENVIRONMENTS
 
 _RECORDED = 100_000  # most instants, unless --record-every says otherwise
 
@@ -27,14 +32,41 @@ def list_(
     as_json: options.Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
-    from rbgym.agents.commands import tables
-
     for name in module or ():
         if not all(part.isidentifier() for part in name.split(".")):
             raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
-    content = tables.catalogue()
-    print_json(content) if as_json else tables.print_catalogue(content)
+    content = catalogue()
+    print_json(content) if as_json else _print_catalogue(content)
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Environments, integrators and controllers by name, ready for JSON."""
+    fields = ("name", "title", "order", "symmetric", "explicit", "conserves", "supports", "source")
+    records = [rbgym.integrators.get(name) for name in rbgym.integrators.names()]
+    return {
+        "environments": [{"env": k, "max_episode_steps": v[2]} for k, v in ENVIRONMENTS.items()],
+        "integrators": [{f: getattr(record, f) for f in fields} for record in records],
+        "controllers": [{"name": name} for name in CONTROLLERS],
+    }
+
+
+def _print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
+    envs = ((e["env"], str(e["max_episode_steps"])) for e in content["environments"])
+    print_table("Environments", ("env", "longest episode [steps]"), envs)
+    columns = ("name", "title", "order", "conserves free", "conserves in gravity", "source")
+    rows = (
+        (i["name"], i["title"], str(i["order"]), *_conserved(i["conserves"]), i["source"])
+        for i in content["integrators"]
+    )
+    print_table("Integrators", columns, rows)
+    print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
+
+
+def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    for potential in ("none", "heavy_top"):
+        quantities = ", ".join(conserves.get(potential, ())).replace("angular_", "")
+        yield quantities.replace("_", " ") or "-"
 
 
 @command(
@@ -68,8 +100,6 @@ def simulate(
     Several integrators are compared; without any, quat_em runs. Of the momentum of a heavy top
     only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
     """
-    from rbgym.agents.commands import tables
-
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
@@ -82,7 +112,7 @@ def simulate(
         record_every=max(1, -(-steps // _RECORDED)) if record_every is None else record_every,
     )
     if csv:
-        tables.write_trajectories(trajectories, csv)
+        write_trajectories(trajectories, csv)
     drifts = {}
     for name, one in trajectories.items():  # only what the exact motion conserves
         drift = one.drift()
@@ -92,7 +122,7 @@ def simulate(
     elif as_json:
         print_json({name: drifts.get(name) for name in names})  # null for one that failed
     else:
-        tables.print_drifts(trajectories, drifts)
+        _print_drifts(trajectories, drifts)
     if plot:
         from rbgym.agents.judge.plots import save
 
@@ -121,6 +151,34 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
     if not found:
         raise rbgym.IntegrationError("; ".join(failures))
     return found, failures
+
+
+def _print_drifts(trajectories: Mapping[str, Any], drifts: Mapping[str, Any]) -> None:
+    """Print the drift of each invariant; for several integrators, a row of largest drifts each."""
+    name, first = next(iter(trajectories.items()))
+    until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
+    if len(drifts) == 1:
+        errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
+        title = f"Drift of {name} {until}; {first.redone} steps solved again"
+        print_table(title, ("quantity", "max", "final"), errors)
+        return
+    quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
+    rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]
+    columns = ("integrator", *quantities)
+    print_table(f"Largest drift {until}", columns, rows)
+
+
+def write_trajectories(trajectories: Mapping[str, "rbgym.Trajectory"], path: Path) -> None:
+    """Write a CSV file, a line for each instant; of several motions a column names each scheme."""
+    header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
+    several = len(trajectories) > 1
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv_files.writer(file)
+        writer.writerow([*(["integrator"] if several else []), *header])
+        for name, one in trajectories.items():
+            motion = (one.quaternion, one.angular_velocity, one.angular_momentum, one.energy)
+            lines = np.column_stack((one.time, *motion)).tolist()
+            writer.writerows([name, *line] if several else line for line in lines)
 
 
 @command(

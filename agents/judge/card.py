@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of, task_of
 from rbgym.agents.judge import tables
 from rbgym.agents.judge.episodes import (
     Contender,
@@ -22,7 +22,6 @@ from rbgym.agents.judge.episodes import (
     contenders,
     joined,
     observation_space,
-    play,
     play_from,
 )
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
@@ -139,7 +138,7 @@ def make_card(
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
-    starts_of(env_id, episodes)  # raises for bad arguments, before the work
+    starts = starts_of(env_id, episodes)  # raises for bad arguments, before the work
     names = list(dict.fromkeys(targets))
     if not names:
         with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
@@ -150,8 +149,8 @@ def make_card(
     for done, one in enumerate(found):
         progress(done, len(found))
         members = groups.setdefault(_row_name(one, groups), [])
-        known = play(one.policy, env_id, episodes, **one.env_kwargs)
-        members.append(Played(one, known, _in_conditions(one, env_id, episodes)))
+        known = play_from(starts, one.policy, env_id, one.env_kwargs)
+        members.append(Played(one, known, _in_conditions(one, env_id, starts)))
     rows = [(name, _row(members, env_id)) for name, members in groups.items()]
     best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
@@ -165,7 +164,7 @@ class Played(NamedTuple):
     conditions: dict[str, PlayedEpisodes]
 
 
-def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, PlayedEpisodes]:
+def _in_conditions(one: Contender, env_id: str, starts: list[Starts]) -> dict[str, PlayedEpisodes]:
     found = {}
     for name, condition in conditions_of(env_id, one.env_kwargs).items():
         policy = one.policy
@@ -175,7 +174,7 @@ def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Play
             seen = observation_space(env_id, condition.env_kwargs)
             if flatdim(policy.observation_space) != flatdim(seen):
                 continue  # the policy was not trained for this condition
-        starts, kwargs = starts_of(env_id, episodes), condition.env_kwargs
+        kwargs = condition.env_kwargs
         found[name] = play_from(starts, policy, env_id, kwargs, condition.estimating)
     return found
 

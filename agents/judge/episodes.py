@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, by_name, check_policy, starts_of
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, check_policy
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import TrainedPolicy, trained
@@ -166,25 +166,6 @@ def joined(parts: list[PlayedEpisodes]) -> PlayedEpisodes:
     return PlayedEpisodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
 
 
-def play(
-    policy: Policy | str,
-    env_id: str = "RigidTop-v0",
-    episodes: int = 256,
-    *,
-    split: str = "test",
-    seed: int = 0,
-    **env_kwargs: Any,
-) -> PlayedEpisodes:
-    """Run one episode from each of the first `episodes` states of the task's test set. policy,
-    split, seed, env_kwargs: see `evaluate`; a model keeps its current normalisation. ValueError for
-    bad arguments, and for `initial`, which the set fixes."""
-    if isinstance(policy, str) and policy == PRETRAINED:
-        policy = trained.load(env_id)
-        given = by_name("env_kwargs", env_kwargs, must_end=True)
-        env_kwargs = own_kwargs(policy, env_id, given)
-    return play_from(starts_of(env_id, episodes, split, seed), policy, env_id, env_kwargs)
-
-
 def play_from(
     starts: Iterable[Starts],
     policy: Policy | str,
@@ -192,7 +173,8 @@ def play_from(
     env_kwargs: Mapping[str, Any],
     estimating: bool = False,
 ) -> PlayedEpisodes:
-    """Run one episode from each start state. estimating: behind an estimator."""
+    """Run one episode from each start state. estimating: behind an estimator. A model keeps its
+    current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
     parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
     for one in starts:

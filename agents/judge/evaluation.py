@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.cases import PRETRAINED, by_name, starts_of
 from rbgym.agents.controllers import Policy
-from rbgym.agents.judge.episodes import PlayedEpisodes, play
+from rbgym.agents.judge.episodes import PlayedEpisodes, own_kwargs, play_from
+from rbgym.agents.policies import trained
 from rbgym.quaternion import Array
 
 
@@ -70,7 +72,12 @@ def evaluate(
     "pretrained". split: "validation" for the set on which trainings select their policy, "fresh"
     for starts drawn by `seed`. env_kwargs: arguments of the env. Raises ValueError for bad ones.
     """
-    return summary(play(policy, env_id, episodes, split=split, seed=seed, **env_kwargs))
+    if isinstance(policy, str) and policy == PRETRAINED:
+        policy = trained.load(env_id)
+        given = by_name("env_kwargs", env_kwargs, must_end=True)
+        env_kwargs = own_kwargs(policy, env_id, given)
+    starts = starts_of(env_id, episodes, split, seed)
+    return summary(play_from(starts, policy, env_id, env_kwargs))
 
 
 def summary(played: PlayedEpisodes) -> Evaluation:

@@ -6,6 +6,7 @@ probability of improvement; Efron & Tibshirani (1993), An introduction to the bo
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from rbgym.agents.judge.evaluation import effort, settling
 from rbgym.quaternion import Array
 
 _DRAWS, _SHARE = 2000, 0.95
+_interquartile_mean = partial(trim_mean, proportiontocut=0.25, axis=None)
 
 
 class Interval(NamedTuple):
@@ -24,11 +26,6 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def iqm(values: Array) -> float:
-    """The interquartile mean: the mean of the middle half of all values."""
-    return float(trim_mean(values, 0.25, axis=None))
 
 
 def merits(runs: Sequence[PlayedEpisodes]) -> dict[str, Array]:
@@ -65,7 +62,7 @@ def differences(
     ours, theirs = merits(runs), merits(others)
     found = {}
     for name, own in ours.items():
-        middle: Callable[[Array], float] = iqm if name == "return" else np.mean
+        middle: Callable[[Array], Any] = _interquartile_mean if name == "return" else np.mean
         found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
     ahead: Callable[..., float] = lambda a, b: float(0.5 * np.sign(a[:, None] - b).mean())  # noqa: E731
     found["improvement"] = interval(ours["return"], ahead, theirs["return"])

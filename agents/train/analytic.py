@@ -91,34 +91,34 @@ def improve(
     learner: "Learner", config: run.Config, folder: RunFolder, job: run.Job, calls: Callbacks
 ) -> dict[str, Any]:
     """Run all iterations, with checkpoints and runs on the validation set; returns results."""
-    total, threads = learner.chosen["iterations"], torch.get_num_threads()
+    total = learner.chosen["iterations"]
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     judges, lanes = has_test_set(job.env_id), learner.env.env
     spaces = lanes.single_observation_space, lanes.single_action_space
-    try:
-        torch.set_num_threads(1)
-        with bar(hidden=not job.progress) as shown, SummaryWriter(folder.tensorboard) as board:
-            steps = learner.before + total * learner.steps_each
-            show = Counter(shown, "training", steps)
-            while learner.iteration < total:
-                gain = learner.iterate()
-                done = learner.iteration
-                for call in calls:
-                    call(learner)
-                show(learner.steps, steps)
-                if judges and (done % judge_every == 0 or done == total):
-                    found = learner.judge(config)
-                    if learner.chosen_look == len(learner.judgements) - 1:
-                        best = learner.best_network
-                        run.put_policy(folder, config, learner.results, best, spaces)
-                    job.report(f"step {learner.steps:,} of {steps:,}: {run.summary(found)}")
-                    board.add_scalar("train/reward", gain, learner.steps)
-                    for name in ("success_rate", "mean_return"):
-                        board.add_scalar(f"eval/{name}", found[name], learner.steps)
-                if done % every == 0 or done == total:
-                    learner.save(folder.checkpoint)
-    finally:
-        torch.set_num_threads(threads)
+    with (
+        run.torch_threads(1),
+        bar(hidden=not job.progress) as shown,
+        SummaryWriter(folder.tensorboard) as board,
+    ):
+        steps = learner.before + total * learner.steps_each
+        show = Counter(shown, "training", steps)
+        while learner.iteration < total:
+            gain = learner.iterate()
+            done = learner.iteration
+            for call in calls:
+                call(learner)
+            show(learner.steps, steps)
+            if judges and (done % judge_every == 0 or done == total):
+                found = learner.judge(config)
+                if learner.chosen_look == len(learner.judgements) - 1:
+                    best = learner.best_network
+                    run.put_policy(folder, config, learner.results, best, spaces)
+                job.report(f"step {learner.steps:,} of {steps:,}: {run.summary(found)}")
+                board.add_scalar("train/reward", gain, learner.steps)
+                for name in ("success_rate", "mean_return"):
+                    board.add_scalar(f"eval/{name}", found[name], learner.steps)
+            if done % every == 0 or done == total:
+                learner.save(folder.checkpoint)
     return learner.results
 
 

@@ -5,7 +5,7 @@ that does best on the validation set."""
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -166,7 +166,7 @@ def imitate(
     """Train a network to imitate a law; returns it and the number of env steps."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor, threads = analytic.as_modules(first), torch.get_num_threads()
+    actor = analytic.as_modules(first)
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         imitation = Imitation(
@@ -177,18 +177,15 @@ def imitate(
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
         )
-        try:
-            torch.set_num_threads(1)
-            with bar(hidden=not progress) as shown:
-                show = Counter(shown, "imitation", chosen["rounds"])
-                for done in range(1, chosen["rounds"] + 1):
-                    imitation.one_round(chosen["epochs"])
-                    show(done, chosen["rounds"])
-        finally:
-            torch.set_num_threads(threads)
+        with run.torch_threads(1), bar(hidden=not progress) as shown:
+            show = Counter(shown, "imitation", chosen["rounds"])
+            for done in range(1, chosen["rounds"] + 1):
+                imitation.one_round(chosen["epochs"])
+                show(done, chosen["rounds"])
     return analytic.as_network(first, actor), imitation.steps
 
 
+@dataclass(eq=False)
 class Imitation:
     """Fits a network to a law's commands in the states that the network itself reaches (DAgger).
 
@@ -201,18 +198,16 @@ class Imitation:
     computes from observations. seeds: of a round, by its number. length: steps of a round.
     """
 
-    def __init__(
-        self,
-        lanes: Any,
-        law: Any,
-        actor: nn.Module,
-        shown: Callable[[torch.Tensor], torch.Tensor],
-        seeds: Callable[[int], Sequence[int]],
-        length: int,
-    ) -> None:
-        self.lanes, self.law, self.actor, self.shown, self.seeds = lanes, law, actor, shown, seeds
-        self.rounds, self.steps, self.length = 0, 0, length
-        self.optimiser = torch.optim.Adam(actor.parameters(), lr=_RATE)
+    lanes: Any
+    law: Any
+    actor: nn.Module
+    shown: Callable[[torch.Tensor], torch.Tensor]
+    seeds: Callable[[int], Sequence[int]]
+    length: int
+
+    def __post_init__(self) -> None:
+        self.rounds, self.steps = 0, 0
+        self.optimiser = torch.optim.Adam(self.actor.parameters(), lr=_RATE)
         self.met: list[NDArray[np.float32]] = []
         self.said: list[NDArray[np.float32]] = []
 

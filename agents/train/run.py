@@ -6,8 +6,8 @@ import math
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -88,6 +88,19 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     if has_test_set(job.env_id):
         plain["resolved"] = resolved(job.env_id, plain["env_kwargs"])
     return plain
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Run the block with this number of torch's threads."""
+    import torch  # what only loads a policy needs no learning library
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def judgement(policy: Any, config: Config, steps: int, seconds: float) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from PIL import Image
 
 import rbgym
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.episodes import play
-from rbgym.agents.judge.evaluation import summary
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import replacing
 
 HERE = Path(__file__).resolve().parent
@@ -54,13 +53,13 @@ def leaving() -> Figure:
 def pointing() -> Figure:
     """Two laws on the test set."""
     laws = ("pd", "bang_bang")
-    return plots.comparison({law: summary(play(law, "AttitudeSlew-v1", 64)) for law in laws})
+    return plots.comparison({law: evaluate(law, "AttitudeSlew-v1", 64) for law in laws})
 
 
 def card() -> Figure:
     """Three laws on the test set."""
     laws = ("pd", "bang_bang", "idle")
-    found = {law: summary(play(law, "AttitudeSlew-v1", 64)) for law in laws}
+    found = {law: evaluate(law, "AttitudeSlew-v1", 64) for law in laws}
     return plots.card("AttitudeSlew-v1", found)
 
 

@@ -24,8 +24,7 @@ import numpy as np
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, start_of
-from rbgym.agents.judge.episodes import play
-from rbgym.agents.judge.evaluation import settling
+from rbgym.agents.judge.evaluation import evaluate, settling
 from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import write_json
 from rbgym.eigenaxis import eigenaxis_time
@@ -274,7 +273,7 @@ def settled(task: str) -> dict[str, list[float | None]]:
                 names.append(name)
     found = {}
     for name in [*names, *([PRETRAINED] if task in trained.names() else [])]:
-        played = play(name, task, EPISODES)
+        played = evaluate(name, task, EPISODES).played
         pairs = zip(settling(played), played.success, strict=True)
         found[name] = [rounded(time) if success else None for time, success in pairs]
     return found

@@ -141,7 +141,7 @@ def test_the_figures_of_a_run_are_those_of_its_telemetry(whole, tmp_path):
 
 def test_a_relative_error_is_what_is_left_of_the_vector_without_its_mean():
     pilot = Pilot(Plan(SLEW, {"idle": "idle"}, SHORT, GIVEN["spread"], group=8))
-    flight = pilot.fly(0, "idle").flight
+    _, flight = pilot.fly(0, "idle")
     axis, seen = np.array([0.6, 0.0, 0.8]), dict(flight.histories)
     wave = 0.1 + 0.01 * np.where(np.arange(31) % 2 == 0, 1.0, -1.0)
     q = np.stack([from_rotation_vector(a * axis) for a in wave])
@@ -209,12 +209,12 @@ def test_what_a_run_draws_is_what_its_episode_has():
 def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
     kwargs = {"orbit": {"altitude": 500e3}, "reference": "nadir", "max_episode_steps": 2}
     found = [
-        Pilot(Plan("AttitudeSlew-v1", {"idle": "idle"}, kwargs, spread, group=4)).fly(0, "idle")
+        Pilot(Plan("AttitudeSlew-v1", {"idle": "idle"}, kwargs, spread, group=4)).fly(0, "idle")[0]
         for spread in ({}, {"orbit_phase": {"uniform": [-0.5, 0.5]}})
     ]
-    errors = [leg.columns["start.attitude_error_deg"] for leg in found]
+    errors = [rows["start.attitude_error_deg"] for rows in found]
     assert errors[1] == pytest.approx(errors[0])
-    phases = found[1].columns["orbit_phase"]
+    phases = found[1]["orbit_phase"]
     assert len({*phases}) == 4
 
 

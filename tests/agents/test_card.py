@@ -17,7 +17,7 @@ from rbgym import RigidBody
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, BEHIND, SENSORS, make_card
-from rbgym.agents.judge.episodes import PlayedEpisodes, play
+from rbgym.agents.judge.episodes import PlayedEpisodes
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.envs.actuators import ReactionWheels
 
@@ -78,7 +78,7 @@ def test_effort_and_variation_are_sums_over_the_episode_alone():
 
 def test_wheels_of_a_body_at_rest_turn_as_their_momenta_say():
     wheels = ReactionWheels.pyramid(viscous=0.0, coulomb=0.0)
-    played = play("idle", "ReactionWheelSlew-v1", 4, actuator=wheels)
+    played = evaluate("idle", "ReactionWheelSlew-v1", 4, actuator=wheels).played
     # Nothing is commanded, so that body and wheels stay as they begin, for 200 steps of 0.5 s.
     flown = {"actuator": wheels}
     with closing(starts_of("ReactionWheelSlew-v1", 4)[0].env("ReactionWheelSlew-v1", flown)) as env:
@@ -129,7 +129,7 @@ def test_a_card_agrees_with_the_evaluation_and_counts_every_category():
 
 
 def test_effort_is_that_of_the_torque_which_acted():
-    played = play("bang_bang", "AttitudeSlew-v1", 8)
+    played = evaluate("bang_bang", "AttitudeSlew-v1", 8).played
     env = gym.make("AttitudeSlew-v1").unwrapped
     commanded = np.linalg.norm(played.actions * env.torque_limit, axis=-1)
     np.testing.assert_allclose(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import rbgym
 from rbgym import integrators, validation
 from rbgym.agents.commands.cli import app
-from rbgym.agents.commands.tables import print_claims
+from rbgym.agents.commands.measuring import print_claims
 from rbgym.agents.judge.tables import print_card
 from rbgym.agents.train.run import Job, config_of
 

@@ -6,29 +6,28 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.episodes import play
-from rbgym.agents.judge.evaluation import settling, summary
+from rbgym.agents.judge.evaluation import evaluate, settling
 
 
 def test_a_comparison_and_a_card_show_the_episodes_that_were_played(tmp_path):
-    played = {name: play(name, "RigidTop-v0", 8) for name in ("pd", "idle")}
-    found = {name: summary(one) for name, one in played.items()}
+    found = {name: evaluate(name, "RigidTop-v0", 8) for name in ("pd", "idle")}
+    played = found["pd"].played
     figure = plots.comparison(found)
     attitude, rate = figure.axes
     assert attitude.get_legend_handles_labels()[1] == ["pd: 100.0 % success", "idle: 0.0 % success"]
     median = rate.get_lines()[0].get_ydata()
-    assert median[0] == pytest.approx(np.median(played["pd"].rate_error[0]))
+    assert median[0] == pytest.approx(np.median(played.rate_error[0]))
     left, right = plots.card("RigidTop-v0", found).axes
     median = left.get_lines()[0].get_ydata()
-    assert median[0] == pytest.approx(np.degrees(np.median(played["pd"].attitude_error[0])))
+    assert median[0] == pytest.approx(np.degrees(np.median(played.attitude_error[0])))
     pd, idle = (line.get_data() for line in right.get_lines())
     assert pd[1].max() == 100.0
     assert idle[1].max() == 0.0
-    np.testing.assert_allclose(pd[0][1:-1], np.sort(settling(played["pd"])))
+    np.testing.assert_allclose(pd[0][1:-1], np.sort(settling(played)))
 
 
 def test_a_figure_is_saved_whole_in_the_format_of_its_name(tmp_path):
-    figure = plots.comparison({"pd": summary(play("pd", "RigidTop-v0", 8))})
+    figure = plots.comparison({"pd": evaluate("pd", "RigidTop-v0", 8)})
     starts = {"a.png": b"\x89PNG", "a.svg": b"<?xml", "a.pdf": b"%PDF", "a": b"\x89PNG"}
     for name, start in starts.items():
         plots.save(figure, tmp_path / name)

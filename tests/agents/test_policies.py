@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
 from rbgym.agents.cases import starts_of
-from rbgym.agents.judge.episodes import play
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
@@ -177,7 +177,7 @@ def test_a_policy_for_other_observations_says_what_it_was_trained_for(env_id, tm
 def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     model, env = saved(tmp_path, normalize=True)
     count = env.obs_rms.count
-    actions = play(model, episodes=4).actions
+    actions = evaluate(model, episodes=4).played.actions
     assert env.obs_rms.count == count
     for one, column in zip(starts_of("RigidTop-v0", 4), range(4), strict=True):
         lanes = one.env("RigidTop-v0", {})

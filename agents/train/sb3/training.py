@@ -6,7 +6,7 @@ import random
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
-from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize, unwrap_vec_wrapper
 
 from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.modules import ACTIVATIONS
@@ -69,9 +69,7 @@ def learn(
     folder, chosen = RunFolder(Path(job.out)), config["hyperparameters"]
     kwargs = in_time(job.env_id, config["env_kwargs"])
     lanes = make_sb3_env(job.env_id, chosen["n_envs"], job.seed, **kwargs)
-    env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
-    try:
-        torch.set_num_threads(threads)
+    with closing(normalized(chosen, lanes)) as env, run.torch_threads(threads):
         model = new_model(job.algo, chosen, env, job.seed)
         network_of_model(model)  # refuses a model that could not be written, before the work
         if (finished := folder.claim(config, job.resume)) is not None:
@@ -90,9 +88,6 @@ def learn(
                 every = checkpoint_every, judge_every
                 ours = BetweenRollouts(job, folder, config, every, show)
                 model.learn(steps - start, [*callbacks, ours], reset_num_timesteps=False)
-    finally:
-        torch.set_num_threads(threads_before)
-        env.close()
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
     if (normalizer := model.get_vec_normalize_env()) is not None:
@@ -102,11 +97,18 @@ def learn(
 
 
 def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
-    """The results, the network, and the spaces of observations and actions of a training so far."""
-    adapter = model.get_env().unwrapped
+    """The results, the network, and the spaces of observations and actions of a training so far.
+    The wall time excludes judging."""
+    adapter, record = model.get_env().unwrapped, record_of(model)
     network = network_of_model(model, model.get_vec_normalize_env())
     network = replace(network, quaternions=quaternions_of(adapter.vector_env))
-    return results_of(model), network, (model.observation_space, model.action_space)
+    results = {
+        "timesteps": model.num_timesteps,
+        **record,
+        "wall_time": record["wall_time"] - record["judging_time"],
+        "last_mean_return": last_mean_return(model),
+    }
+    return results, network, (model.observation_space, model.action_space)
 
 
 def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> BaseAlgorithm:
@@ -210,17 +212,6 @@ def record_of(model: BaseAlgorithm) -> dict[str, Any]:
     return vars(model).setdefault("told", empty)
 
 
-def results_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """A training's figures for results.json; the wall time excludes judging."""
-    record = record_of(model)
-    return {
-        "timesteps": model.num_timesteps,
-        **record,
-        "wall_time": record["wall_time"] - record["judging_time"],
-        "last_mean_return": last_mean_return(model),
-    }
-
-
 def last_mean_return(model: Any) -> float | None:
     """Mean return of the latest episodes; None before the first ends."""
     episodes = model.ep_info_buffer
@@ -277,8 +268,7 @@ def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseA
     return model
 
 
-def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
+def _layers(env: Any) -> tuple[Any, Any, Any]:
     """The normaliser, if there is one, the monitor and the adapter of a vector env."""
-    outer = env if isinstance(env, VecNormalize) else None
-    monitor: Any = outer.venv if outer else env
-    return outer, monitor, monitor.venv
+    wrappers = (unwrap_vec_wrapper(env, kind) for kind in (VecNormalize, VecMonitor))
+    return *wrappers, env.unwrapped
