@@ -47,7 +47,7 @@ OF = {
     "krenk_brick": "free brick (13, 5, 10)",
 }
 
-DERIVATIVES = "derivatives"  # the quantity of `jacobian_claims`
+DERIVATIVES = "derivatives"  # the quantity of `jacobian_claim`
 Claim = dict[str, Any]
 
 

@@ -53,7 +53,7 @@ def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def unit(name: str, value: ArrayLike, size: int, slack: float) -> Array:
+def unit(name: str, value: ArrayLike, size: int = 4, slack: float = 1e-6) -> Array:
     """A fresh vector (size,) whose length differs from 1 by at most `slack`."""
     vector = finite(name, value, (size,))
     # The first test avoids overflow in the length.

@@ -120,11 +120,11 @@ def identify(
     for length in lengths[:-1]:
         q, rates, torques, rotors = (one[: length + 1] for one in data[1:5])
         beginning = _Samples(data.gaps[:length], q, rates, torques, rotors, data.noise)
-        guess, _, _, _ = _fit(beginning, guess, 5, 1e-2)
+        guess, *_ = _fit(beginning, guess, 5, 1e-2)
     guess, r, H, gain = _fit(data, guess, _ROUNDS, 1e-4)
-    if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _OBSERVABLE:
-        raise _unobservable(data)
     information, size = _information(H, _noise(data, r))
+    if not np.linalg.eigvalsh(information.sum(axis=0))[0] > _OBSERVABLE:
+        raise _unobservable(data)
     # Degrees of freedom that the fit's 15 parameters take from attitudes and from rates.
     spent = np.trace(np.linalg.solve(information.sum(axis=0), information), axis1=1, axis2=2)
     information, size = _information(H, _noise(data, r, spent))

@@ -6,7 +6,7 @@ product with v.
 """
 
 from rbgym.compiled.jit import inlined
-from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub
+from rbgym.quaternion import Vector, add, cross, dot, scale, sub
 
 Matrix = tuple[Vector, Vector, Vector]
 
@@ -56,17 +56,6 @@ def transposed(A: Matrix) -> Matrix:
 def product(A: Matrix, B: Matrix) -> Matrix:
     """A B."""
     return (_row_times(A[0], B), _row_times(A[1], B), _row_times(A[2], B))
-
-
-@inlined
-def of_quaternion(q: Quaternion) -> Matrix:
-    """R(q)."""
-    w, x, y, z = q
-    return (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
 
 
 @inlined

@@ -105,6 +105,17 @@ def to_body(q: Quaternion, v: Vector) -> Vector:
 
 
 @inlined
+def matrix_of(q: Quaternion) -> tuple[Vector, Vector, Vector]:
+    """The rows of R(q)."""
+    w, x, y, z = q
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+
+
+@inlined
 def even_odd(y: float) -> tuple[float, float]:
     """cos x and sin(x)/x for y = x^2 <= 1, to round-off, by series without a branch or a root."""
     c, s = _LAST
@@ -201,12 +212,7 @@ def canonicalized(q: ArrayLike) -> Array:
 
 def to_matrix(q: ArrayLike) -> Array:
     """Rotation matrix R(q), body to world, of unit quaternions (..., 4); result (..., 3, 3)."""
-    w, x, y, z = np.moveaxis(_array("q", q, 4), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
+    rows = matrix_of(tuple(np.moveaxis(_array("q", q, 4), -1, 0)))
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
@@ -257,15 +263,11 @@ def to_roll_pitch_yaw(q: ArrayLike) -> Array:
     w, x, y, z = np.moveaxis(_array("q", q, 4), -1, 0)
     half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
     twice = np.arctan2(np.hypot(w + y, z - x), np.hypot(w - y, x + z))
-    roll, pitch, yaw = (
-        half_sum - half_difference,
-        2.0 * twice - np.pi / 2.0,
-        half_sum + half_difference,
-    )
     down, up = twice < _LOCKED, np.pi / 2.0 - twice < _LOCKED
-    roll = np.where(down, 2.0 * half_sum, np.where(up, -2.0 * half_difference, roll))
-    yaw = np.where(down | up, 0.0, yaw)
-    return np.stack([_wrap(roll), pitch, _wrap(yaw)], axis=-1)
+    roll = np.where(up, -2.0 * half_difference, half_sum - half_difference)
+    roll = np.where(down, 2.0 * half_sum, roll)
+    yaw = np.where(down | up, 0.0, half_sum + half_difference)
+    return np.stack([_wrap(roll), 2.0 * twice - np.pi / 2.0, _wrap(yaw)], axis=-1)
 
 
 def _wrap(angle: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rbgym.compiled.dual import unchanged
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, known, required
+from rbgym.compiled.record import Record, constant, known
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
 LANES = 8  # in a block
@@ -50,7 +50,8 @@ class Physics(Record):
     """The records that a kernel is compiled for, and the places of their rows.
 
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
-    `Frame`. actuator: `rbgym.engine.actuation.Actuator`. rotors: `NoRotors`, or `Rotors`.
+    `PrincipalFrame` or `TurnedFrame`. actuator: `rbgym.engine.actuation.Actuator`. rotors:
+    `NoRotors` or `Rotors`.
 
     Order of the rows: those of every body, potential, memory of the scheme, actuator, frame.
     """
@@ -166,51 +167,32 @@ class Rotors(NoRotors):
 
 
 # The user sees the body frame; the engine works in principal axes.
-class Frame(Record):
-    """The rotation between body frame and principal axes.
+class PrincipalFrame(Record):
+    """The body frame is mostly that of the principal axes.
 
-    It is mostly 1. One class stands for all bodies of a batch, so compiled code rotates only where
-    it must.
+    One class stands for all bodies of a batch, so compiled code rotates only where it must.
     """
 
-    is_principal = constant(False, "Whether the body frame is that of the principal axes.")
+    is_principal = constant(True, "Whether the body frame is that of the principal axes.")
+    row_count = constant(0, "Number of rows.")
 
-    @required
-    def row_count(self):
-        """Number of rows."""
-
-    @required
     def to_principal(self, physics, buffer, i, v):
         """Components in principal axes of a body vector v."""
-
-    @required
-    def in_principal_axes(self, physics, buffer, i, q, omega):
-        """Attitude and rates of the principal axes; q, omega: of the body frame."""
-
-    @required
-    def in_body_frame(self, physics, buffer, i, q, omega):
-        """Attitude and rates of the body frame; q, omega: of the principal axes."""
-
-
-class PrincipalFrame(Frame):
-    """The body frame is that of the principal axes."""
-
-    is_principal = constant(True)
-    row_count = constant(0)
-
-    def to_principal(self, physics, buffer, i, v):
         return v
 
     def in_principal_axes(self, physics, buffer, i, q, omega):
+        """Attitude and rates of the principal axes; q, omega: of the body frame."""
         return q, omega
 
     def in_body_frame(self, physics, buffer, i, q, omega):
+        """Attitude and rates of the body frame; q, omega: of the principal axes."""
         return q, omega
 
 
-class TurnedFrame(Frame):
+class TurnedFrame(PrincipalFrame):
     """A rotation separates body frame and principal axes: the quaternion in the rows."""
 
+    is_principal = constant(False)
     row_count = constant(4)
 
     def to_principal(self, physics, buffer, i, v):

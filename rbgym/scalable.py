@@ -30,7 +30,6 @@ from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rot
 from rbgym.scalable_step import Inertia, advance
 from rbgym.trajectory import checked_body
 
-_UNIT = 1e-6  # how far the length of a user's quaternion may be from 1
 _SHAPES: dict[str, tuple[int, ...]] = {"force": (3,), "scaling_force": (), "moment": (3,)}
 
 
@@ -133,7 +132,7 @@ def simulate_scalable(
     start = ScalableState(
         finite("position", position, (3,)),
         finite("velocity", velocity, (3,)),
-        normalized(unit("quaternion", quaternion, 4, _UNIT)),
+        normalized(unit("quaternion", quaternion)),
         positive("scale", scale),
         float(finite("scale_rate", scale_rate, ())),
         finite("angular_velocity", angular_velocity, (3,)),

@@ -1,7 +1,7 @@
 """The energy-consistent step of Moller & Glocker's scalable body, in four unknowns.
 
-The body's points are at r + s R rho; A = sqrt(s) q is the quaternion of scale s and attitude q.
-With (nu, omega) = 2 A* o A' (37), nu = s', and T = tr(Theta)/2, its momenta are
+In the symbols of `rbgym.scalable`, with T = tr(Theta)/2 and the attitude q, A = sqrt(s) q, the
+momenta are
 
     sigma = s T nu,   Pi = s Theta omega = R^T L,
 

@@ -17,7 +17,6 @@ from rbgym.integrators.rkn4 import RKN4
 from rbgym.potentials import CircularOrbit, GravityGradient, KeplerOrbit, NoPotential, Potential
 from rbgym.quaternion import Array, conjugate, multiply, rotate
 
-_UNIT = 1e-6  # largest error of the length of a user's quaternion
 _NORM = "quaternion_norm"
 Torque = ArrayLike | Callable[..., ArrayLike] | None
 Force = ArrayLike | Callable[[float, Array, Array, Array, Array], ArrayLike] | None
@@ -101,7 +100,7 @@ def simulate(
     steps, record_every = count("steps", steps), count("record_every", record_every)
     body, record = checked_body(body), integrators.get(integrator)
     instants = [*range(0, steps, record_every), steps]
-    q = unit("quaternion", quaternion, 4, _UNIT)
+    q = unit("quaternion", quaternion)
     omega = finite("angular_velocity", angular_velocity, (3,))
     rotor = None if rotor_momentum is None else finite("rotor_momentum", rotor_momentum, (3,))
     if position is velocity is force is None:

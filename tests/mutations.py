@@ -73,11 +73,10 @@ MUTATIONS = (
 # What the other process runs: exit status 7 tells that the suite found something.
 CHECK = """
 import sys
-from rbgym.validation import validate
-from rbgym.validation.declarations import endurance
+from rbgym.validation import validate, validate_endurance
 name, case = sys.argv[1:]
 if case == "endurance":
-    claims = endurance(name, "none", 2_000_000)
+    claims = validate_endurance([name], steps=2_000_000)
 else:
     claims = validate([name], cases=[case], steps=5000)
 broken = [c for c in claims if not c.passed]

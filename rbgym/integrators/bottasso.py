@@ -26,17 +26,8 @@ from rbgym.integrators.interface import (
     Integrator,
 )
 from rbgym.integrators.rotations import dexp_factors, exponential, tangent
-from rbgym.matrix import (
-    crossed,
-    multiple,
-    of_quaternion,
-    outer,
-    plus,
-    product,
-    skewed,
-    with_diagonal,
-)
-from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
+from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, with_diagonal
+from rbgym.quaternion import add, cross, dot, matrix_of, qmul, scale, sub, times, to_body, to_world
 
 
 class Bottasso(Implicit):
@@ -130,7 +121,7 @@ class SWC1(Bottasso):
         T_m = potential.torque(step.u, o)
         change = crossed(to_body(half, T_m), turn)
         if not potential.is_free():
-            back = of_quaternion((half[0], -half[1], -half[2], -half[3]))
+            back = matrix_of((half[0], -half[1], -half[2], -half[3]))
             change = plus(change, product(back, potential.torque_change(o, turn)))
         return multiple(step.h, change)
 

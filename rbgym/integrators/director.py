@@ -31,8 +31,8 @@ from rbgym.integrators.rotations import (
     whole,
     whole_turn,
 )
-from rbgym.matrix import crossed, multiple, of_quaternion, plus, product, transposed
-from rbgym.quaternion import add, cross, dot, qconj, qmul, scale, sub, to_body, to_world
+from rbgym.matrix import crossed, multiple, plus, product, transposed
+from rbgym.quaternion import add, cross, dot, matrix_of, qconj, qmul, scale, sub, to_body, to_world
 from rbgym.rows import put_vector, vector, vector_if
 
 
@@ -126,7 +126,7 @@ def _impulse_change(potential, step, e):
     if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
         g = potential.discrete_gradient(step.o_0, o_1)
-        C = of_quaternion(whole(e))
+        C = matrix_of(whole(e))
         force = product(C, crossed(scale(-0.5, g), whole_turn(e)))
         if not potential.is_uniform():
             bend = potential.discrete_gradient_change(step.o_0, o_1, end_change(e, o_1))
@@ -138,7 +138,7 @@ def _impulse_change(potential, step, e):
 @inlined
 def _columns(e):
     """The columns C e_I."""
-    return of_quaternion(qconj(whole(e)))
+    return matrix_of(qconj(whole(e)))
 
 
 @inlined

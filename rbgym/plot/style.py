@@ -1,8 +1,8 @@
 """The style of all plots. Lines differ in colour, and in dashes and markers when printed grey."""
 
 import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import matplotlib as mpl
@@ -40,11 +40,7 @@ SETTINGS: Any = {
 }
 
 
-@contextmanager
-def context() -> Iterator[None]:
-    """A context, or decorator, in which matplotlib draws in this style."""
-    with mpl.rc_context(SETTINGS):
-        yield
+context = partial(mpl.rc_context, SETTINGS)  # a context, or decorator, to draw in this style
 
 
 class Picture(Figure):

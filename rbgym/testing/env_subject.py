@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -171,19 +171,17 @@ class EnvSubject(Subject):
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
         """The motion of each lane and episode from now on; stop: at the first end of an episode."""
         table, begins = self._play(env, steps, stop=stop)
-        inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
+        if self.inertia is not None:
+            free = free_motion(table[0], table[1], RigidBody(self.inertia).inertia)
+            table += [free.energy, free.angular_momentum]
         axis, motions = self._axis(env), []
         for lane, begin in enumerate(begins.T):
             bounds = [*np.flatnonzero(begin).tolist(), len(begin)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
                 if last > first + 1:
-                    q, w, *more = (column[first:last, lane] for column in table)
-                    if inertia is None:
-                        motion = Motion(q, w, more[0], more[1])
-                    else:
-                        motion = free_motion(q, w, inertia)
+                    q, w, E, L = (column[first:last, lane] for column in table)
                     where = f"episode {number}" + (f", lane {lane}" if len(begins.T) > 1 else "")
-                    motions.append(replace(motion, axis=axis, where=where))
+                    motions.append(Motion(q, w, E, L, axis, where))
         return motions
 
     def _play(self, env: Env, steps: int, *, stop: bool) -> tuple[list[Array], NDArray[np.bool_]]:

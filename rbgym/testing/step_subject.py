@@ -28,7 +28,6 @@ _LARGEST_TURN = 1.0  # rad, in the coarsest step of a lengthened horizon
 _SHORT = 1e-3  # step for the hints, in units of dt
 _SHORT_OF_SINGLE = 5e-3  # rad, in single precision
 _ROUND_OFF_OF_SINGLE = 3.0 * float(np.finfo(np.float32).eps)  # of one step; it accumulates
-_UNIT = 1e-6
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
@@ -179,8 +178,7 @@ def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str,
 
 def _state(quaternion: ArrayLike, angular_velocity: ArrayLike) -> State:
     """The checked state; ValueError unless it is finite and the quaternion has unit length."""
-    q = unit("quaternion", quaternion, 4, _UNIT)
-    return q, finite("angular_velocity", angular_velocity, (3,))
+    return unit("quaternion", quaternion), finite("angular_velocity", angular_velocity, (3,))
 
 
 def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) -> Step:

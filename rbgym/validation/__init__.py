@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from rbgym import integrators
 from rbgym.arguments import count
-from rbgym.validation.cases import Claim, applicable
-from rbgym.validation.declarations import ENDURANCE, declared, endurance, jacobian_claims
+from rbgym.integrators import Integrator
+from rbgym.validation.cases import Case, Claim, applicable
+from rbgym.validation.declarations import ENDURANCE, declared, endurance, jacobian_claim
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS, Measure
 
@@ -49,7 +50,7 @@ def validate(
     Raises ValueError for bad arguments; ChildProcessError if one of several processes is killed.
     """
     steps = count("steps", steps)
-    tasks = [partial(_declared, name, kind, steps) for name, kind in _pairs(names, cases)]
+    tasks = [partial(declared, *pair, steps) for pair in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
@@ -60,10 +61,9 @@ def validate_endurance(
     million steps. names, jobs, progress: see `validate`."""
     steps = count("steps", steps)
     tasks = [
-        partial(endurance, name, kind, steps)
-        for name in _names(names)
-        for kind in ("none", "heavy_top")
-        if integrators.get(name).conserves.get(kind)
+        partial(endurance, record, case, steps)
+        for record, case in _pairs(names, ("none", "heavy_top"))
+        if record.conserves.get(case.kind)
     ]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
@@ -73,8 +73,8 @@ def validate_derivatives(
 ) -> list[Claim]:
     """Claims that `Batch.jacobian` returns the derivatives of the steps themselves. Arguments and
     errors: see `validate`. Each pair of integrator and case compiles for half a minute, once."""
-    tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
-    return list(chain.from_iterable(measured(tasks, jobs, progress)))
+    tasks = [partial(jacobian_claim, *pair) for pair in _pairs(names, cases)]
+    return measured(tasks, jobs, progress)
 
 
 def validate_external(
@@ -99,9 +99,9 @@ def validate_papers(*, jobs: int = 1, progress: Progress = None) -> list[Tested]
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
 
 
-def _pairs(names: Any, cases: Any) -> list[tuple[str, str]]:
-    kinds = _listed("cases", cases)
-    return [(n, c.kind) for n in _names(names) for c in applicable(integrators.get(n), kinds)]
+def _pairs(names: Any, cases: Any) -> list[tuple[Integrator, Case]]:
+    kinds, records = _listed("cases", cases), map(integrators.get, _names(names))
+    return [(record, case) for record in records for case in applicable(record, kinds)]
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -115,12 +115,6 @@ def _listed(what: str, given: Any) -> tuple[str, ...] | None:
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
         raise ValueError(f"{what} must be a list of names, got {given!r}")
     return tuple(given)
-
-
-def _declared(name: str, kind: str, steps: int) -> list[Claim]:
-    record = integrators.get(name)
-    (case,) = applicable(record, (kind,))
-    return declared(record, case, steps)
 
 
 def measured(tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress = None) -> list[T]:

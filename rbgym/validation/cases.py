@@ -98,49 +98,30 @@ def _tilted(angle: float) -> Quaternion:
     return (math.cos(angle / 2), math.sin(angle / 2), 0.0, 0.0)
 
 
-_WALL_BODY, _WALL_OMEGA = RigidBody([2.0, 3.0, 4.5]), (1.0, 2.0 / 3.0, 2.0 / 4.5)
+def _case(kind: str, J: Vector, *rest: Any, tilt: float = 0.0, **more: Any) -> Case:
+    """A body with these principal moments, tilted by an angle [rad] about x; see `Case`."""
+    return Case(kind, RigidBody(J), *rest, **more)._replace(quaternion=_tilted(tilt))
+
+
+_WALL = (2.0, 3.0, 4.5), (1.0, 2.0 / 3.0, 2.0 / 4.5)
+_TOP = RigidBody([0.5, 0.7, 0.3], mass=2.0, center_of_mass=(0.0, 0.0, 0.3))  # asymmetric
+_WEIGHT = HeavyTop(mgl=2.0 * 9.81 * 0.3)
 
 CASES = (
     # Betsch & Siebert (2009), section 5.1; the torque is ours.
-    Case(
-        "none",
-        RigidBody([6.0, 8.0, 3.0]),
-        omega=(10.0, 20.0, 20.0),
-        dt=0.01,
-        horizon=0.25,
-        torque=(40.0, -60.0, 30.0),
-    ),
-    # An asymmetric top, tilted by half a radian.
-    Case(
-        "heavy_top",
-        RigidBody([0.5, 0.7, 0.3], mass=2.0, center_of_mass=(0.0, 0.0, 0.3)),
-        omega=(1.0, 2.0, 10.0),
-        dt=0.01,
-        horizon=0.4,
-        potential=HeavyTop(mgl=2.0 * 9.81 * 0.3),
-        quaternion=_tilted(0.5),
-        torque=(1.0, -2.0, 0.5),
-    ),
+    _case("none", (6.0, 8.0, 3.0), (10.0, 20.0, 20.0), 0.01, 0.25, torque=(40.0, -60.0, 30.0)),
+    Case("heavy_top", _TOP, (1.0, 2.0, 10.0), 0.01, 0.4, _WEIGHT, _tilted(0.5), (1.0, -2.0, 0.5)),
     # Krysl (2007), section 5.4, started nearer to the wall; the torque is ours.
-    Case(
-        "soft_wall",
-        _WALL_BODY,
-        omega=_WALL_OMEGA,
-        dt=0.05,
-        horizon=1.5,
-        potential=SoftWall("repulsive"),
-        quaternion=_tilted(1.2),
-        torque=(0.4, -0.5, 0.3),
-    ),
+    _case("soft_wall", *_WALL, 0.05, 1.5, SoftWall("repulsive"), tilt=1.2, torque=(0.4, -0.5, 0.3)),
     # A body much faster than its orbit would be, so that the runs see many turns.
-    Case(
+    _case(
         "gravity_gradient",
-        RigidBody([2.0, 1.4, 0.9]),
-        omega=(0.9, -0.7, 1.3),
+        (2.0, 1.4, 0.9),
+        (0.9, -0.7, 1.3),
         dt=0.05,
         horizon=1.2,
         potential=GravityGradient(1.5),
-        quaternion=_tilted(0.8),
+        tilt=0.8,
         torque=(0.5, -0.3, 0.4),
     ),
 )
@@ -159,28 +140,20 @@ def _steady_top() -> Case:
     return Case("betsch_top", _CONE, omega, 0.01, 1.0, HeavyTop(mgl), _tilted(NUTATION))
 
 
-def _krysl_top(kind: str, tilt: float, spin: float, horizon: float) -> Case:
-    body, omega = RigidBody([5.0, 5.0, 1.0]), (0.0, 0.0, spin)
-    return Case(kind, body, omega, 0.01, horizon, HeavyTop(20.0), _tilted(tilt))
-
-
-def _free(kind: str, J: Vector, omega: Vector, dt: float, horizon: float) -> Case:
-    return Case(kind, RigidBody(J), omega, dt, horizon)
-
-
+_KRYSL = HeavyTop(20.0)
 PAPERS = {
     case.kind: case
     for case in (
         # Betsch & Siebert (2009), section 5.1.
-        _free("betsch_free", (6.0, 8.0, 3.0), (10.0, 20.0, 20.0), 0.05, 1.0),
+        _case("betsch_free", (6.0, 8.0, 3.0), (10.0, 20.0, 20.0), 0.05, 1.0),
         _steady_top(),
         # Krysl (2007), sections 5.1 to 5.4; the time of comparison in 5.3 is not printed.
-        _free("krysl_free", (0.9144, 1.098, 1.66), (0.45549, 0.82623, 0.03476), 0.2, 100.0),
-        _krysl_top("krysl_slow_top", 0.05, 5.0, 20.0),
-        _krysl_top("krysl_fast_top", 0.3, 50.0, 10.0),
-        Case("krysl_wall", _WALL_BODY, _WALL_OMEGA, 0.5, 20_000.0, SoftWall("printed")),
+        _case("krysl_free", (0.9144, 1.098, 1.66), (0.45549, 0.82623, 0.03476), 0.2, 100.0),
+        _case("krysl_slow_top", (5.0, 5.0, 1.0), (0.0, 0.0, 5.0), 0.01, 20.0, _KRYSL, tilt=0.05),
+        _case("krysl_fast_top", (5.0, 5.0, 1.0), (0.0, 0.0, 50.0), 0.01, 10.0, _KRYSL, tilt=0.3),
+        _case("krysl_wall", *_WALL, 0.5, 20_000.0, SoftWall("printed")),
         # Krenk & Nielsen (2013), section 5.1.
-        _free("krenk_brick", (13.0, 5.0, 10.0), (0.0, 0.05, 10.0), 0.01, 10.0),
+        _case("krenk_brick", (13.0, 5.0, 10.0), (0.0, 0.05, 10.0), 0.01, 10.0),
     )
 }
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.identification import rotation_vector
@@ -27,7 +26,7 @@ from rbgym.quaternion import (
     to_matrix,
 )
 from rbgym.validation import fidelity
-from rbgym.validation.cases import CASES, Case, Claim, above, applicable, below, near
+from rbgym.validation.cases import Case, Claim, above, below, near
 from rbgym.validation.fidelity import Motion, Order, State
 
 CONSERVED = 1e-13  # relative, with the projection, for any number of steps
@@ -111,23 +110,22 @@ def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict
     return found | {SPIN: float(lost / size)}  # relative, like other components of the momentum
 
 
-def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
+def endurance(record: Integrator, case: Case, steps: int = ENDURANCE) -> list[Claim]:
     """Claims that no quantity which the integrator conserves has a trend over a long run. Momentum
     of a free body is compared bit for bit. For others the trend is the slope of a line fitted to
     the error, since a random walk has no trend."""
-    record = integrators.get(name)
-    (case,) = (case for case in CASES if case.kind == kind)
+    of = record.name, case.kind
     run = case.run(record, long_dt(record, case), steps)
     L = run.angular_momentum
     size = float(np.linalg.norm(L[0]))
     claims = []
-    for quantity in record.conserves.get(kind, ()):
+    for quantity in record.conserves.get(case.kind, ()):
         if quantity == SPIN:  # the body is not symmetric
             continue
         if quantity == "angular_momentum":
             worst = float(np.linalg.norm(L - L[0], axis=1).max()) / size
             label = f"{quantity} after {steps:,} steps"
-            claims.append(below(name, kind, label, "the same bits", worst, 0.0))
+            claims.append(below(*of, label, "the same bits", worst, 0.0))
             continue
         is_energy = quantity == "energy"
         error = run.energy / run.energy[0] - 1.0 if is_energy else (L[:, 2] - L[0, 2]) / size
@@ -135,7 +133,7 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
         # A random walk of one unit in the last place a step grows as the root of the steps.
         bound = TREND if is_energy else 4.0 * 2.2e-16 * steps**0.5
         label = f"trend of {quantity} over {steps:,} steps"
-        claims.append(below(name, kind, label, "none", trend, bound))
+        claims.append(below(*of, label, "none", trend, bound))
     return claims
 
 
@@ -299,11 +297,10 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
     ]
 
 
-def jacobian_claims(name: str, kind: str) -> list[Claim]:
+def jacobian_claim(record: Integrator, case: Case) -> Claim:
     """The claim that the Jacobian has the derivatives of the steps by every input."""
-    record = integrators.get(name)
-    (case,) = applicable(record, (kind,))
-    return [below(name, kind, "derivatives", "of the steps", jacobian_error(record, case), DERIVED)]
+    off = jacobian_error(record, case)
+    return below(record.name, case.kind, "derivatives", "of the steps", off, DERIVED)
 
 
 def jacobian_error(record: Integrator, case: Case) -> float:
