@@ -129,8 +129,8 @@ def storey(name):
     return found[0] if found else None
 
 
-HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("coils", "combined", "forces", "line", "scaling",
-            "wheels")] + ["rbgym.envs.parts.sensors"]  # fmt: skip
+HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("coils", "combined", "flexible", "forces", "line",
+            "scaling", "wheels")] + ["rbgym.envs.parts.sensors"]  # fmt: skip
 # Besides their own package: hardware listed as data, the laws that command or read it, and what of
 # a line has no derivative.
 KNOW_HARDWARE = (

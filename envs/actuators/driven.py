@@ -192,8 +192,9 @@ class Driven(Actuator):
         waiting = lag + line.lag.rows_needed(physics)
         last = waiting + line.delay.rows_needed(physics)
         return DrivenLayout(
-            effector, modes, acting, applied, mounting, fault, shown, shown_modes, lag, waiting, last
-        )
+            effector, modes, acting, applied, mounting, fault, shown, shown_modes, lag, waiting,
+            last,
+        )  # fmt: skip
 
     effector_row = place("driven_layout", "effector")
     state_row = place("driven_layout", "effector")

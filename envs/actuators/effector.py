@@ -17,6 +17,7 @@ from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 from rbgym.rows import Physics
 
+
 @dataclass(frozen=True)
 class Setting:
     """The env that an actuator is built for. dt, h: control period and step [s]; horizon: periods

@@ -30,7 +30,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import finite, positive, positives, unit
+from rbgym.arguments import finite, positive, unit
 from rbgym.compiled.record import constant
 from rbgym.envs.actuators.driven import LineStage
 from rbgym.envs.actuators.effector import Element, Setting
@@ -38,10 +38,22 @@ from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, scale, sub, times, to_body
 from rbgym.rows import (
-    FAILED, J_INV, LANES, ROTOR, E, L, Q, parameters, put_vector, quaternion, vector, view,
-)  # fmt: skip
+    FAILED,
+    J_INV,
+    LANES,
+    ROTOR,
+    E,
+    L,
+    Q,
+    parameters,
+    put_vector,
+    quaternion,
+    vector,
+    view,
+)
 
 _MOST = 4  # modes of a body
+_CUT = 1000.0  # of the columns
 _MOST_DAMPED = 0.1  # of (damping ratio)^2 m: a body of a tenth of the inertia still vibrates
 
 
@@ -50,7 +62,7 @@ class FlexibleModes(Element):
     """Vibration modes of what is fixed to the body, beside any effector that only turns it.
 
     coupling: (3,) or up to four rows (n, 3), body axes [kg^0.5 m]: the angular momentum at rest
-    over the rate of the modal coordinate. frequency [rad/s], damping (a ratio from 0 to 0.5): with
+    over the rate of the modal coordinate. frequency [rad/s], damping (a ratio, at most 0.5): with
     the body held, one for all modes or one for each. The RigidBody's inertia must exclude
     sum d d^T over the couplings d, as that of wheels. An episode begins undeformed, moving with the
     body. State: `deflection` [kg^0.5 m], `deflection_rate` [kg^0.5 m/s], and the heat `dissipated`
@@ -74,13 +86,12 @@ class FlexibleModes(Element):
                 f"got {self.coupling!r}"
             )
         object.__setattr__(self, "coupling", tuple(map(tuple, found.tolist())))
-        for name in ("frequency", "damping"):
-            given = getattr(self, name)
-            value = np.broadcast_to(finite(f"FlexibleModes.{name}", given, (), (count,)), (count,))
+        for name, least, most in (("frequency", 1e-6, 1e6), ("damping", 0.0, 0.5)):
+            label, given = f"FlexibleModes.{name}", getattr(self, name)
+            value = np.broadcast_to(finite(label, given, (), (count,)), (count,))
+            if value.min() < least or value.max() > most:
+                raise ValueError(f"{label} must be in [{least:g}, {most:g}], got {given!r}")
             object.__setattr__(self, name, tuple(value.tolist()))
-        positives("FlexibleModes.frequency", self.frequency, (count,))
-        if not all(0.0 <= one <= 0.5 for one in self.damping):  # type: ignore[union-attr]
-            raise ValueError(f"FlexibleModes.damping must be in [0, 0.5], got {self.damping!r}")
 
     @classmethod
     def slosh(
@@ -128,11 +139,11 @@ class FlexibleModes(Element):
     def columns(self, setting: Setting) -> tuple[Column, ...]:
         """Its columns of an observation, scaled by what stopping from the largest rate excites."""
         rate = np.linalg.norm(self.coupling, axis=1) * setting.rate
-        free, count = {"low": -math.inf, "high": math.inf}, len(rate)
         swing = rate / np.array(self.frequency)
-        return (
-            Column("deflection", count, unit="kg^0.5 m", scale=swing.tolist(), **free),
-            Column("deflection_rate", count, unit="kg^0.5 m/s", scale=rate.tolist(), **free),
+        shown = ("deflection", "kg^0.5 m", swing), ("deflection_rate", "kg^0.5 m/s", rate)
+        return tuple(
+            Column(name, len(rate), unit=of, scale=scale.tolist(), low=-_CUT, high=_CUT)
+            for name, of, scale in shown
         )
 
     def largest(self, setting: Setting) -> Array:
@@ -144,9 +155,9 @@ class FlexibleModes(Element):
         """Its state, counted from its own first row."""
         n = len(self.coupling)  # type: ignore[arg-type]
         return {
-            "deflection": Key(0, n),
-            "deflection_rate": Key(n, n),
-            "dissipated": Key(2 * n, 1, 0.0, 0.0),
+            "deflection": Key(0, n, 0.0, -1e6, 1e6),
+            "deflection_rate": Key(n, n, 0.0, -1e6, 1e6),
+            "dissipated": Key(2 * n, 1, 0.0, 0.0, 1e12),
         }
 
 
@@ -213,7 +224,8 @@ class Modes(LineStage):
         k = i + physics.actuator.modes_row(physics) * LANES
         shown = i + physics.actuator.shown_modes_row(physics) * LANES
         for n in range(len(self.scales)):
-            buffer[shown + n * LANES] = buffer[k + n * LANES] / self.scales[n]
+            share = buffer[k + n * LANES] / self.scales[n]
+            buffer[shown + n * LANES] = min(max(share, -_CUT), _CUT)
 
     def swing(self, physics, buffer, i, h):
         for n in range(len(self.frequency)):

@@ -54,10 +54,11 @@ def test_with_every_scheme_it_tends_to_the_coupled_equations_by_order_two(integr
         wanted = reference(env.state, wheels.matrix.T, torques, 0.05, 3.0)
         for _ in range(3):
             env.step(np.array([0.7, -0.4, 0.9]))
-        state = env.state
-        found = np.concatenate([state[name] for name in ("quaternion", "angular_velocity", *SHAKEN)])
-        errors.append(np.abs(found - np.sign(found[0] * wanted[0]) ** ([1] * 4 + [0] * 7) * wanted))
-    errors = np.linalg.norm(errors, axis=1)
+        state, names = env.state, ("quaternion", "angular_velocity", *SHAKEN)
+        found = np.concatenate([state[name] for name in names])
+        wanted[:4] *= np.sign(found[0] * wanted[0])
+        errors.append(np.linalg.norm(found - wanted))
+    errors = np.array(errors)
     np.testing.assert_allclose(errors[:-1] / errors[1:], 4.0, atol=0.35)
     assert errors[-1] < 2e-3
 
@@ -144,7 +145,7 @@ def test_a_start_moves_with_the_body():
 @refused(
     ({"coupling": np.ones((5, 3))}, "coupling must be finite real numbers of shape"),
     ({"coupling": (0.0, 0.0, 0.0)}, "coupling must have no zero row"),
-    ({"frequency": (1.0, -1.0)}, "frequency must be positive"),
+    ({"frequency": (1.0, -1.0)}, r"frequency must be in \[1e-06, 1e.06\], got"),
     ({"frequency": (1.0, 1.0, 1.0)}, "frequency must be finite real numbers of shape"),
     ({"damping": 0.6}, r"damping must be in \[0, 0.5\], got"),
     ({"damping": 0.5, "coupling": (1.0, 0.0, 0.0)}, "damping must be less than 0.1"),
