@@ -95,8 +95,9 @@ class FlexibleSlewEnv(AttitudeEnv):
     0.312, 0.145 and 0.188 kg m^2. Their first bending out of plane, in opposite directions, is a
     flexible mode: 0.25 Hz with the body held, 0.32 Hz with the body free, damping 0.005, coupling
     0.35 kg^0.5 m about the x axis, 39 % of that moment. These wings are not of a flown satellite.
-    A turn at full torque leaves a ringing of 7 mrad/s, which takes minutes to decay by itself. A
-    control period of dt = 0.5 s is two steps of the integrator, `quat_em`.
+    Full torque about x, switched, makes the body swing at 7 mrad/s, eight times what success
+    allows, and by itself that takes minutes to decay. A control period of dt = 0.5 s is two steps
+    of the integrator, `quat_em`.
     """
 
     task = replace(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import SLEW, at, make, many
+from differences import turned_by
+from family import SLEW, at, make
 from rbgym.envs.actuators import FlexibleModes, MagneticCoils, ReactionWheels
-from rbgym.envs.derivatives import Differentiation, linearize
+from rbgym.envs.derivatives import linearize
 from rbgym.quaternion import multiply, rotate
 from refusals import refused
-from slopes import largest_error
 
 pytestmark = pytest.mark.interpreted
 
@@ -116,18 +116,27 @@ def test_a_pendulum_couples_by_the_work_of_its_velocity_across_the_axis():
 
 @pytest.mark.compiled
 def test_its_state_can_be_set_and_has_the_derivatives_of_its_differences():
-    wheels = ReactionWheels(coulomb=0.0)
-    env = many(SLEW, 2, actuator=with_modes(0.05, wheels), body={"inertia": INERTIA}, substeps=2,
-               integrator="exact", rate_limit=2.0)  # fmt: skip
-    at(env, TILTED, TUMBLING, **SHAKEN, wheel_momentum=(0.01, -0.02, 0.03), dissipated=0.5)
-    for name, wanted in SHAKEN.items():
-        np.testing.assert_allclose(env.state[name], [wanted] * 2, rtol=0, atol=1e-15)
-    actions = np.array([[0.2, -0.3, 0.4], [0.1, 0.2, -0.2]])
-    linear, whole = linearize(env, action=actions), Differentiation(env).of_step(actions).whole
-    assert linear.names[9:] == ("deflection_0", "deflection_1", "deflection_rate_0",
-                                "deflection_rate_1", "dissipated")  # fmt: skip
-    np.testing.assert_allclose(linear.A, whole[:, : len(linear.names), : len(linear.names)])
-    assert largest_error(env, actions, 1e-4) < 1e-8
+    env = make(SLEW, actuator=with_modes(0.05, ReactionWheels(coulomb=0.0)), substeps=2,
+               body={"inertia": INERTIA}, integrator="exact", rate_limit=9.0)  # fmt: skip
+    put = {"angular_velocity": TUMBLING, "wheel_momentum": (0.01, -0.02, 0.005), **SHAKEN,
+           "dissipated": 0.5}  # fmt: skip
+    action, sizes = np.array([0.2, -0.3, 0.4]), [3, 3, 2, 2, 1]
+
+    def numbers():
+        return np.concatenate([np.ravel(env.state[name]) for name in put])
+
+    def after(change):
+        parts = np.split(numbers_put + change[3:], np.cumsum(sizes)[:-1])
+        at(env, turned_by(np.array([TILTED]), change[:3])[0], **dict(zip(put, parts, strict=True)))
+        env.step(action)
+        return numbers()
+
+    at(env, TILTED, **put)
+    numbers_put = np.concatenate([np.ravel(value) for value in put.values()])
+    np.testing.assert_allclose(numbers(), numbers_put, rtol=0, atol=1e-15)
+    linear = linearize(env, action=action)
+    wanted = np.transpose([(after(e) - after(-e)) / 2e-5 for e in 1e-5 * np.eye(14)])
+    np.testing.assert_allclose(linear.A[3:], wanted, rtol=0, atol=1e-8)
 
 
 def test_a_start_moves_with_the_body():
