@@ -233,7 +233,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         largest = largest + modes.largest(setting)
     limits = effector.limits(setting)
     columns = _fill(
-        (*effector.columns(), *(modes.columns(setting) if modes else ())),
+        (*effector.columns(), *(modes.columns(setting.rate) if modes else ())),
         record.shown_rows(),
         "actuator",
         "responses of a lag and commands that have yet to act, see docs/actuators.md",

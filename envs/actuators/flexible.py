@@ -133,12 +133,12 @@ class FlexibleModes(Element):
                 f"{np.sqrt(_MOST_DAMPED / m).min():.3g} with this coupling and this body, or a "
                 f"mode would not vibrate, got {self.damping!r}"
             )
-        scales = [one for column in self.columns(setting) for one in np.array(column.scale)]
+        scales = [one for column in self.columns(setting.rate) for one in np.array(column.scale)]
         return Modes(self.coupling, self.frequency, self.damping, tuple(map(float, scales)))
 
-    def columns(self, setting: Setting) -> tuple[Column, ...]:
-        """Its columns of an observation, scaled by what stopping from the largest rate excites."""
-        rate = np.linalg.norm(self.coupling, axis=1) * setting.rate
+    def columns(self, limit: float) -> tuple[Column, ...]:
+        """Its columns of an observation, scaled by what stopping from the rate limit excites."""
+        rate = np.linalg.norm(self.coupling, axis=1) * limit
         swing = rate / np.array(self.frequency)
         shown = ("deflection", "kg^0.5 m", swing), ("deflection_rate", "kg^0.5 m/s", rate)
         return tuple(

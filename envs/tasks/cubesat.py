@@ -96,16 +96,15 @@ class FlexibleSlewEnv(AttitudeEnv):
     flexible mode: 0.25 Hz with the body held, 0.32 Hz with the body free, damping 0.005, coupling
     0.35 kg^0.5 m about the x axis, 39 % of that moment. These wings are not of a flown satellite.
     Full torque about x, switched, makes the body swing at 7 mrad/s, eight times what success
-    allows, and by itself that takes minutes to decay. A control period of dt = 0.5 s is two steps
-    of the integrator, `quat_em`.
+    allows, and by itself that takes minutes to decay. A control period of dt = 0.5 s is three
+    steps of the integrator, `quat_em:4`.
     """
 
     task = replace(
         ReactionWheelSlewEnv.task,
         body=partial(RigidBody, (0.19, 0.145, 0.188), mass=12.4),
         actuator=(_SIX.wheels, FlexibleModes((0.35, 0.0, 0.0), 2.0 * math.pi * 0.25)),
-        integrator="quat_em",
-        substeps=2,
+        substeps=3,
     )
 
 
