@@ -53,7 +53,7 @@ from rbgym.rows import (
 )
 
 _MOST = 4  # modes of a body
-_CUT = 1000.0  # of the columns
+_CUT = 100.0  # of the columns
 _MOST_DAMPED = 0.1  # of (damping ratio)^2 m: a body of a tenth of the inertia still vibrates
 
 
