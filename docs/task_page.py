@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.envs.actuators.effector import Effector
+from rbgym.envs.actuators.flexible import FlexibleModes
 from rbgym.envs.parts import constraints
 from rbgym.envs.parts.columns import BODY, Column, placed, width
 from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
@@ -61,7 +62,10 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
         rows.append(f"| {first}-{first + 2} | {text} |")
         first += 3
     more = task.more, sensor.extra(), limited, effector
-    shown = placed((column for one in more for column in one.columns()), first)
+    elements = task.actuator if isinstance(task.actuator, tuple) else ()
+    modes = (one.columns(task.rate_limit) for one in elements if isinstance(one, FlexibleModes))
+    parts = *(one.columns() for one in more), *modes
+    shown = placed((column for part in parts for column in part), first)
     return "\n".join([*rows, *map(_row, shown.values())])
 
 

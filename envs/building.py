@@ -139,7 +139,7 @@ class Building:
             self.orbit = resolve_orbit(given.orbit)
         if self.disturbance.sees_orbit() and self.orbit is not None:
             self.disturbance = self.disturbance.along(self.orbit)
-        self.scheme = effector.scheme(_or(given.integrator, task.integrator))
+        self.scheme = self.actuator.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
 
     def _choose_potential(self) -> None:
@@ -283,7 +283,7 @@ class Building:
         bounds, principal = energy, np.array_equal(body.principal_rotation, np.eye(3))
         if not principal or self.tilts:
             bounds = np.full(3, np.linalg.norm(energy))
-        elif J[0] == J[1] and self.actuator.effector.needs != "rotors":
+        elif J[0] == J[1] and not self.actuator.record.turns_rotors():
             across = limit + np.hypot(torque[0], torque[1]) * dt / J[0]
             bounds = np.minimum(energy, [across, across, limit + torque[2] * dt / J[2]])
         return np.asarray(_SLACK * bounds)

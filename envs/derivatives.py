@@ -77,7 +77,7 @@ def differentiate_step(
         f[:] = buffer[start : start + size]
         for i in range(LANES):
             d = lane_of(columns, scratch, rows, i)
-            seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
+            seed_lane(physics, d, buffer, start + i, rows, columns, more)
             hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
         failed = advance_block(physics, scratch, f, rows, True, stepping, corrections, columns)
         for i in range(LANES):
@@ -203,10 +203,10 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
 
 def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Names of all coordinates; rows of those after attitude and rates."""
-    physics, effector = episodes.batch.physics, episodes.setup.actuator.effector
+    physics, assembly = episodes.batch.physics, episodes.setup.actuator
     names, rows = list(_COORDINATES), list[int]()
-    places = effector.places(physics)
-    for name in effector.state_keys():
+    places = assembly.places(physics)
+    for name in assembly.state_keys():
         first, width = places[name]
         names += _numbered(name, width)
         rows += range(first, first + width)

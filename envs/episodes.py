@@ -78,7 +78,7 @@ class Entries:
             "rate_error": (result + at.RATE_ERROR, 1),
             "applied_torque": (actuator.applied_row(physics), 3),
             **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
-            **setup.actuator.effector.places(physics),
+            **setup.actuator.places(physics),
             **{n: (orbit + key.first, key.width) for n, key in on_orbit.items()},
             **{n: (goal + key.first, key.width) for n, key in parts.goal.state_keys().items()},
             **{name: (rows.tally_row() + n, 1) for n, name in enumerate(counted)},
@@ -354,7 +354,7 @@ class Episodes:
 def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> State:
     """See `Episodes.state`."""
     n, physics, parts = batch.size, rows.physics, rows.parts
-    state = {**batch.measure(), **actuator.effector.state(physics, batch.rows)}
+    state = {**batch.measure(), **actuator.state(physics, batch.rows)}
     for name, key in places_of(physics.potential).items():
         state[name] = batch.rows(physics.potential_row() + key.first, key.width)[:, 0]
     for name, key in parts.goal.state_keys().items():

@@ -319,6 +319,7 @@ def _begin_lane(rows, buffer, i):
     given = rows.is_given(buffer, i)
     mass = buffer[i + _MASS * LANES]
     actuator.begin(physics, buffer, i, placed, given, mass, a, b + more[0], more[1])
+    actuator.release(physics, buffer, i, vector(buffer, i, _RATES))
     actuator.strike(physics, buffer, i, seed, episode)
     Pi = add(times(vector(buffer, i, J), omega), physics.rotors.rotor_momentum(buffer, i))
     put_vector(buffer, i, L, to_world(q, Pi))

@@ -83,7 +83,7 @@ def place(
     orbit = rows.physics.potential_row()
     # State other than attitude and rates, and the goal's: first row and `Key`.
     keys = {
-        **{n: (actuator, k) for n, k in episodes.setup.actuator.effector.state_keys().items()},
+        **{n: (actuator, k) for n, k in episodes.setup.actuator.state_keys().items()},
         **{n: (orbit, k) for n, k in places_of(rows.physics.potential).items()},
         **{n: (rows.goal_row(), k) for n, k in goal.state_keys().items()},
     }

@@ -196,6 +196,7 @@ class Task:
         return Docked(settled, *self.docked) if self.docked else settled
 
     def effector(self) -> Effector:
-        """The task's effector; a plain torque if `actuator` is not an effector."""
+        """The task's effector; a plain torque if `actuator` has none."""
         usual: Any = NAMES["torque"]()
-        return self.actuator if isinstance(self.actuator, Effector) else usual
+        parts = self.actuator if isinstance(self.actuator, tuple) else (self.actuator,)
+        return next((one for one in parts if isinstance(one, Effector)), usual)

@@ -15,6 +15,7 @@ ENVIRONMENTS = {
     "FreeFlyer-v0": ("rbgym.envs.tasks.free_flyer", "FreeFlyer", 300),
     "AttitudeSlew-v1": ("rbgym.envs.tasks.cubesat", "AttitudeSlew", 200),
     "ReactionWheelSlew-v1": ("rbgym.envs.tasks.cubesat", "ReactionWheelSlew", 200),
+    "FlexibleSlew-v0": ("rbgym.envs.tasks.cubesat", "FlexibleSlew", 200),
     "KeepOutSlew-v0": ("rbgym.envs.tasks.cubesat", "KeepOutSlew", 200),
     "Detumble-v1": ("rbgym.envs.tasks.cubesat", "Detumble", 100),
     "InertialPointing-v0": ("rbgym.envs.tasks.innocube", "InertialPointing", 120),

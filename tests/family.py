@@ -21,6 +21,9 @@ SMOOTH = {
     for env_id, (module, name, _) in ENVIRONMENTS.items()
     if env_id in ("ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0")
 }  # fmt: skip
+_WINGED = load_env_creator("rbgym.envs.tasks.cubesat:FlexibleSlewEnv").task.actuator
+SMOOTH["FlexibleSlew-v0"] = {"actuator": [replace(_WINGED[0], coulomb=0.0),
+                                          replace(_WINGED[1], damping=0.0)]}  # fmt: skip
 # And nothing that exerts a torque.
 SMOOTH["MagneticPointing-v0"] = {"disturbance": {"gravity_gradient": None}}
 _PUSHES = "gravity_gradient", "residual_dipole", "drag", "solar_pressure"

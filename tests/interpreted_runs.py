@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from family import IDS, SLEW, many
-from rbgym.envs.actuators import Delay, Lag, MagneticCoils, ReactionWheels, Thrusters
+from rbgym.envs.actuators import Delay, FlexibleModes, Lag, MagneticCoils, ReactionWheels, Thrusters
 
 LANES, STEPS = 3, 6
 _CONE = {"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.2}
@@ -64,6 +64,9 @@ MORE = {
         "disturbance": {"gravity_gradient": 1e-3}, "observation": "mrp",
         "body": {"inertia": [[0.03, 0.002, 0.0], [0.002, 0.04, 0.0], [0.0, 0.0, 0.05]]},
     }),
+    "modes beside a lag and coils, that differ": (SLEW, {
+        "actuator": [Lag(0.05), MagneticCoils(0.2), FlexibleModes(((0.1, 0, 0), (0, 0.1, 0)), 2)],
+        "randomization": {"inertia": 0.1, "axes": 0.3}, "integrator": "quat_em"}),
     "a target seen ahead": ("AttitudeTracking-v1", {"preview": 2.0}),
     "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
     "all that wheels differ in, shown": ("InertialPointing-v0", {

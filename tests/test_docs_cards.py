@@ -108,6 +108,7 @@ def test_the_table_of_results_in_the_readme_is_that_of_the_cards(generate, cards
     assert found == {
         "AttitudeSlew-v1", "ReactionWheelSlew-v1", "KeepOutSlew-v0", "Detumble-v1",
         "InertialPointing-v0", "AttitudeTracking-v1", "MagneticDetumble-v1", "MagneticPointing-v0",
+        "FlexibleSlew-v0",
     }  # fmt: skip
     for env_id in found:
         assert "Behind sensors, an estimator" in generate.section(env_id, cards[env_id])

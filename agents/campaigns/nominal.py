@@ -100,7 +100,7 @@ class Nominal:
         yield Place("attitude", START, None, _labels((3,)))
         yield Place("attitude_angle", START, None, ("",), 0.0, math.pi)
         yield Place("angular_velocity", START, np.zeros(3), _labels((3,)))
-        of_actuator = self.setup.actuator.effector.state_keys()
+        of_actuator = self.setup.actuator.state_keys()
         orbit = places_of(self.env.episodes.rows.physics.potential)
         of_goal = self.setup.parts.goal.state_keys()
         for name, key in {**of_actuator, **orbit, **of_goal}.items():

@@ -26,6 +26,7 @@ MOMENTS = {
     "FreeFlyer-v0": ("pd", 7.0),
     "AttitudeSlew-v1": ("bang_bang", 8.0),
     "ReactionWheelSlew-v1": ("bang_bang", 12.0),
+    "FlexibleSlew-v0": ("bang_bang", 16.0),
     "KeepOutSlew-v0": ("detour", 8.0),
     "Detumble-v1": ("pd", 2.0),
     "InertialPointing-v0": ("pd", 9.0),

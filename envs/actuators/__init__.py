@@ -7,6 +7,7 @@ A user gives names or objects, alone or composed: `actuator="pyramid"`, `actuato
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.combined import Combined
 from rbgym.envs.actuators.driven import Driven, Line, LineStage
-from rbgym.envs.actuators.effector import Effector, Element, Setting
+from rbgym.envs.actuators.effector import Effector, Element, Setting, supporting
 from rbgym.envs.actuators.faults import Faults
+from rbgym.envs.actuators.flexible import FlexibleModes
 from rbgym.envs.actuators.forces import Forces, Torque
 from rbgym.envs.actuators.line import Delay, Lag, Thrusters
 from rbgym.envs.actuators.scaling import Scaling
@@ -26,13 +28,17 @@ from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import made
 from rbgym.envs.parts.columns import Column, width
 from rbgym.envs.random import Above, Uniform
+from rbgym.envs.rows import Key
+from rbgym.integrators import Integrator
 from rbgym.quaternion import Array
+from rbgym.rows import Physics
 
 __all__ = [
     "Assembly",
     "Combined",
     "Delay",
     "Effector",
+    "FlexibleModes",
     "Forces",
     "Lag",
     "MagneticCoils",
@@ -44,6 +50,8 @@ __all__ = [
     "assemble",
 ]
 
+Rows = Callable[[int, int], Array]  # (first, count) -> these rows of every body, (n, count)
+
 NAMES: dict[str, Callable[..., Element]] = {
     "torque": Torque,
     "wheels": ReactionWheels,
@@ -52,6 +60,8 @@ NAMES: dict[str, Callable[..., Element]] = {
     "thrusters": Thrusters,
     "lag": Lag,
     "delay": Delay,
+    "flexible": FlexibleModes,
+    "slosh": FlexibleModes.slosh,
     "forces": Forces,
     "scaling": Scaling,
 }
@@ -61,7 +71,7 @@ NAMES: dict[str, Callable[..., Element]] = {
 class Assembly:
     """An effector and the command line before it, ready for an env.
 
-    stages: the elements of the line. record: for compiled code, see
+    stages: the elements of the line, and flexible modes. record: for compiled code, see
     `rbgym.engine.actuation.Actuator`. columns: its columns at the end of an observation; commands:
     the columns of an action. largest: bound of the torque about each body axis [N m], (3,),
     whatever an episode draws; limits: the torque that it can give about each axis alone; faults:
@@ -76,6 +86,39 @@ class Assembly:
     largest: Array
     limits: Array
     faults: Faults | None
+
+    @property
+    def modes(self) -> FlexibleModes | None:
+        """Its flexible modes, if it has any."""
+        return next((one for one in self.stages if isinstance(one, FlexibleModes)), None)
+
+    def state_keys(self) -> Mapping[str, Key]:
+        """The state of effector and modes, counted from the actuator's first row of state."""
+        keys, record = dict(self.effector.state_keys()), self.record
+        if self.modes is not None and isinstance(record, Driven):
+            for name, key in self.modes.keys().items():
+                keys[name] = key._replace(first=record.effector_rows() + key.first)
+        return keys
+
+    def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
+        """First row and width of its state and of what it reports, by name."""
+        first = physics.actuator.state_row(physics)
+        own = {name: (first + key.first, key.width) for name, key in self.state_keys().items()}
+        return {**own, **self.effector.places(physics)}
+
+    def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
+        """Its state by name, each (n,) or (n, width)."""
+        places, found = self.places(physics), {}
+        for name in self.state_keys():
+            values = rows(*places[name])
+            found[name] = values[:, 0] if values.shape[1] == 1 else values
+        return found
+
+    def scheme(self, integrator: str | Integrator) -> Integrator:
+        """The scheme for a body with this actuator; ValueError if it does not support it."""
+        if self.modes is not None:
+            supporting("rotors", "flexible modes", integrator)
+        return self.effector.scheme(integrator)
 
 
 def merge(below: Any, above: Any) -> list[Element]:
@@ -145,6 +188,12 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
             f"actuator must have {type(own).__name__} as its effector in this task, "
             f"got {type(effector).__name__}"
         )
+    modes = found.get(FlexibleModes)
+    if modes and effector.is_tied:
+        raise ValueError(
+            f"actuator must not have flexible modes with {effector.kind}, which moves the body in "
+            "another way than by torques"
+        )
     if setting.orbit is not None:
         effector = effector.on(setting.orbit)
     spread, disturbance = setting.spread, Disturbed() if setting.disturbed else Undisturbed()
@@ -166,6 +215,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         spread or LineStage(),
         disturbance,
         setting.faults or LineStage(),
+        records.get(FlexibleModes, LineStage()),
     )
     is_direct = not (spread or found or setting.faults) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
@@ -179,9 +229,11 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         largest = largest * max(spread.scale.highest, spread.friction.highest)
         if spread.misalignment != Above(0.0, 0.0):
             largest = np.full(3, np.linalg.norm(largest))
+    if modes:
+        largest = largest + modes.largest(setting)
     limits = effector.limits(setting)
     columns = _fill(
-        effector.columns(),
+        (*effector.columns(), *(modes.columns(setting.rate) if modes else ())),
         record.shown_rows(),
         "actuator",
         "responses of a lag and commands that have yet to act, see docs/actuators.md",
@@ -201,7 +253,11 @@ def _fill(columns: tuple[Column, ...], count: int, name: str, words: str) -> tup
 
 
 def _combine(elements: list[Element]) -> list[Element]:
-    """The elements; wheels with coils or a torque become one `Combined`."""
+    """The elements; wheels with coils or a torque become one `Combined`, modes become one."""
+    modes = [one for one in elements if isinstance(one, FlexibleModes)]
+    if len(modes) > 1:
+        rest = [one for one in elements if not isinstance(one, FlexibleModes)]
+        return _combine([*rest, reduce(FlexibleModes.with_others, modes)])
     wheels = [one for one in elements if isinstance(one, ReactionWheels)]
     others = [one for one in elements if isinstance(one, MagneticCoils | Torque)]
     if len(wheels) != 1 or len(others) != 1:

@@ -139,6 +139,9 @@ class WheelsAndOther(Driven):
         put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
         act(physics, buffer, i, torque)
 
+    def gather(self, physics, buffer, i):
+        self.wheels.gather(physics, buffer, i)
+
     def book(self, physics, buffer, i, h):
         self.wheels.book(physics, buffer, i, h)
 

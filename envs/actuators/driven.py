@@ -6,14 +6,14 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, place, required
 from rbgym.engine.actuation import Actuator
 from rbgym.quaternion import add, scale
-from rbgym.rows import LANES, put_vector, vector
+from rbgym.rows import LANES, ROTOR, put_vector, vector
 
 _ZERO = (0.0, 0.0, 0.0)
 
 
 class Line(Record):
     """The line that a command passes through: a `LineStage` of each kind, and the disturbance, a
-    class of `rbgym.engine.actuation`."""
+    class of `rbgym.engine.actuation`; and the flexible modes beside it."""
 
     pulses: Any
     delay: Any
@@ -21,11 +21,12 @@ class Line(Record):
     mounting: Any
     disturbance: Any
     faults: Any
+    modes: Any
 
 
 class LineStage(Record):
-    """Base of the stages of a line: pulses, delay, lag, mounting and faults. By itself it stands
-    for an absent stage: a command acts at once and unchanged."""
+    """Base of the stages of a line: pulses, delay, lag, mounting and faults; and of flexible modes.
+    By itself it stands for an absent stage: a command acts at once and unchanged."""
 
     slots = constant(0, "Number of columns that it shows for each channel.")
 
@@ -83,16 +84,40 @@ class LineStage(Record):
         """The command n that the effector gets when c arrives."""
         return c
 
+    exist = constant(False, "Whether there are flexible modes.")
+
+    def swing(self, physics, buffer, i, h):
+        """Move the modes for h seconds, before a step."""
+
+    def swing_back(self, physics, buffer, i, h):
+        """Move the modes for h seconds, in reverse order, after a step."""
+
+    def straighten(self, physics, buffer, i):
+        """Begin an episode without deflections."""
+
+    def carry(self, physics, buffer, i, omega):
+        """Set the momenta of the modes from their rates and the body's."""
+
+    def mode_momentum(self, physics, buffer, i):
+        """Momentum of the modes, principal axes [kg m^2/s]."""
+        return _ZERO
+
+    def mode_energy(self, physics, buffer, i):
+        """Energy of the modes [J]."""
+        return 0.0
+
 
 class DrivenLayout(NamedTuple):
     """First rows of a driven effector, see `Driven`; last: the first row after them."""
 
     effector: int
+    modes: int
     acting: int
     applied: int
     mounting: int
     fault: int
     shown: int
+    shown_modes: int
     lag: int
     waiting: int
     last: int
@@ -102,9 +127,9 @@ class Driven(Actuator):
     """Base of the records of effectors.
 
     Rows, in this order: the torque of a full command, 3, if it has limits; the effector's rows, its
-    state first; torque [N m], then force, on the body in the step, body axes, and their means over
-    the period; rows of the mounting and of faults; columns of the observation, of the effector, the
-    lag and the delay; the other rows of the delay.
+    state first; those of flexible modes; torque [N m], then force, on the body in the step, body
+    axes, and their means over the period; rows of the mounting and of faults; columns of the
+    observation, of the effector, the modes, the lag and the delay; the other rows of the delay.
     """
 
     if TYPE_CHECKING:
@@ -132,6 +157,22 @@ class Driven(Actuator):
     def show_in(self, physics, buffer, i, shown):
         """Write its columns of the observation from row `shown` on."""
 
+    def gather(self, physics, buffer, i):
+        """Set the momentum of the rotors from the state, so that the two do not drift apart."""
+        if self.line.modes.exist():
+            put_vector(buffer, i, ROTOR, self.line.modes.mode_momentum(physics, buffer, i))
+
+    def release(self, physics, buffer, i, omega):
+        self.line.modes.carry(physics, buffer, i, omega)
+        self.gather(physics, buffer, i)
+
+    def more_energy(self, physics, buffer, i):
+        return self.line.modes.mode_energy(physics, buffer, i)
+
+    @known
+    def turns_rotors(self):
+        return self.line.modes.exist()
+
     @known
     def is_disturbed(self):
         return self.line.disturbance.exists()
@@ -140,23 +181,30 @@ class Driven(Actuator):
     def driven_layout(self, physics):
         line = self.line
         effector = self.own_row(physics) + (3 if self.has_limits() else 0)
-        acting = effector + self.effector_rows()
+        modes = effector + self.effector_rows()
+        acting = modes + line.modes.rows_needed(physics)
         applied = acting + self.acting_rows()
         mounting = applied + self.acting_rows()
         fault = mounting + line.mounting.rows_needed(physics)
         shown = fault + line.faults.rows_needed(physics)
-        lag = shown + self.effector_shows()
+        shown_modes = shown + self.effector_shows()
+        lag = shown_modes + line.modes.slots()
         waiting = lag + line.lag.rows_needed(physics)
         last = waiting + line.delay.rows_needed(physics)
-        return DrivenLayout(effector, acting, applied, mounting, fault, shown, lag, waiting, last)
+        return DrivenLayout(
+            effector, modes, acting, applied, mounting, fault, shown, shown_modes, lag, waiting,
+            last,
+        )  # fmt: skip
 
     effector_row = place("driven_layout", "effector")
     state_row = place("driven_layout", "effector")
+    modes_row = place("driven_layout", "modes")
     acting_row = place("driven_layout", "acting")
     applied_row = place("driven_layout", "applied")
     mounting_row = place("driven_layout", "mounting")
     fault_row = place("driven_layout", "fault")
     shown_row = place("driven_layout", "shown")
+    shown_modes_row = place("driven_layout", "shown_modes")
     lag_row = place("driven_layout", "lag")
     queue_row = place("driven_layout", "waiting")
     last_row = place("driven_layout", "last", "The first row after the actuator's.")
@@ -167,7 +215,8 @@ class Driven(Actuator):
     @known
     def shown_rows(self):
         count, line = self.channels(), self.line
-        return self.effector_shows() + count * (line.lag.slots() + line.delay.slots())
+        own = self.effector_shows() + line.modes.slots()
+        return own + count * (line.lag.slots() + line.delay.slots())
 
     def hold(self, physics, buffer, i):
         put_vector(buffer, i, self.applied_row(physics), _ZERO)
@@ -196,6 +245,7 @@ class Driven(Actuator):
             self.arriving(physics, buffer, i, 6, start, h, dt),
             self.arriving(physics, buffer, i, 7, start, h, dt),
         )
+        self.line.modes.swing(physics, buffer, i, 0.5 * h)
         self.exert(physics, buffer, i, c, h)
 
     def settle(self, physics, buffer, i, h, dt):
@@ -204,6 +254,7 @@ class Driven(Actuator):
         if self.acting_rows() > 3:
             _add(buffer, i, mean + 3, h / dt, acting + 3)
         self.book(physics, buffer, i, h)
+        self.line.modes.swing_back(physics, buffer, i, 0.5 * h)
 
     def mounted(self, physics, buffer, i, v):
         """A vector of the effector, body axes, rotated by the error of its mounting."""
@@ -216,6 +267,8 @@ class Driven(Actuator):
             buffer[i + row * LANES] = 0.0
         self.line.mounting.mount(physics, buffer, i, given, v, w)
         self.ready(physics, buffer, i, placed, mass, u)
+        if not placed:
+            self.line.modes.straighten(physics, buffer, i)
 
     def strike(self, physics, buffer, i, seed, episode):
         self.line.faults.strike(physics, buffer, i, seed, episode)

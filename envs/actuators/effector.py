@@ -1,7 +1,7 @@
 """Base classes of the elements that users compose an actuator from."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +16,6 @@ from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 from rbgym.rows import Physics
-
-Rows = Callable[[int, int], Array]  # (first, count) -> these rows of every body, (n, count)
 
 
 @dataclass(frozen=True)
@@ -125,15 +123,7 @@ class Effector(Element):
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme for a body with this effector; ValueError if it does not support it."""
-        found = get(integrator)
-        if self.needs not in found.supports:
-            able = [name for name in names() if self.needs in get(name).supports]
-            raise ValueError(
-                f"integrator must support {self.needs!r} for the {self.kind} of the "
-                f"actuator, got {found.name!r}, which supports {found.supports}; it works with "
-                f"{able}"
-            )
-        return found
+        return supporting(self.needs, self.kind, integrator)
 
     @property
     def kind(self) -> str:
@@ -161,14 +151,6 @@ class Effector(Element):
         keys = {**self.state_keys(), **self.reported}
         return {name: (first + key.first, key.width) for name, key in keys.items()}
 
-    def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
-        """Its state by name, each (n,) or (n, width)."""
-        places, found = self.places(physics), {}
-        for name in self.state_keys():
-            values = rows(*places[name])
-            found[name] = values[:, 0] if values.shape[1] == 1 else values
-        return found
-
     def rest(self, batch: Batch) -> None:
         """Set the state of every body before its first episode, if it is not zero."""
 
@@ -176,3 +158,16 @@ class Effector(Element):
         """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
         and lines of the caption."""
         return ()
+
+
+def supporting(feature: str, user: str, integrator: str | Integrator) -> Integrator:
+    """The scheme; ValueError if it does not support the feature that this part of an actuator, in
+    words, needs."""
+    found = get(integrator)
+    if feature not in found.supports:
+        able = [name for name in names() if feature in get(name).supports]
+        raise ValueError(
+            f"integrator must support {feature!r} for the {user} of the actuator, got "
+            f"{found.name!r}, which supports {found.supports}; it works with {able}"
+        )
+    return found

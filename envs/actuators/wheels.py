@@ -310,10 +310,16 @@ class Wheels(Driven):
         rate = _sum(axes, changes)
         row = physics.actuator.rotor_rate_row(physics)
         put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
-        # Recompute the rotor momentum from the wheels, so that the two do not drift apart.
-        rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
-        put_vector(buffer, i, ROTOR, rotor)
+        self.gather(physics, buffer, i)
         return scale(-1.0, rate)
+
+    def gather(self, physics, buffer, i):
+        momenta = self.momenta(physics, buffer, i)
+        rotor = _sum(self.mounted_axes(physics, buffer, i), momenta)
+        rotor = physics.frame.to_principal(physics, buffer, i, rotor)
+        if self.line.modes.exist():
+            rotor = add(rotor, self.line.modes.mode_momentum(physics, buffer, i))
+        put_vector(buffer, i, ROTOR, rotor)
 
     def exert(self, physics, buffer, i, c, h):
         torque = self.turn(physics, buffer, i, c, h)
@@ -327,17 +333,14 @@ class Wheels(Driven):
             buffer[k + n * LANES] += taken * buffer[k + (_CHANGES + n) * LANES]
 
     def more_energy(self, physics, buffer, i):
-        p = self.momenta(physics, buffer, i)
-        return (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * self.inertia)
+        p, more = self.momenta(physics, buffer, i), self.line.modes.mode_energy(physics, buffer, i)
+        return more + (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * self.inertia)
 
     def ready(self, physics, buffer, i, placed, mass, u):
         k = i + physics.actuator.state_row(physics) * LANES
         for n in range(4):
             drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
             buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
-        axes = self.mounted_axes(physics, buffer, i)
-        rotor = _sum(axes, self.momenta(physics, buffer, i))
-        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
 
     def present(self, physics, buffer, i):
         k = i + physics.actuator.state_row(physics) * LANES

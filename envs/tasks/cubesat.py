@@ -4,6 +4,8 @@ import math
 from dataclasses import replace
 from functools import partial
 
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import FlexibleModes
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
@@ -81,6 +83,28 @@ class ReactionWheelSlewEnv(AttitudeEnv):
             },
         },
         categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
+    )
+
+
+class FlexibleSlewEnv(AttitudeEnv):
+    """Turn a 6U CubeSat with two long flexible wings from rest to rest, and end without ringing.
+
+    ## Physics
+    The satellite and the wheels of ReactionWheelSlew-v1 with two solar wings along its y axis, each
+    a uniform cantilever of 0.9 m and 0.2 kg from 0.05 m off the centre: with them the moments are
+    0.312, 0.145 and 0.188 kg m^2. Their first bending out of plane, in opposite directions, is a
+    flexible mode: 0.25 Hz with the body held, 0.32 Hz with the body free, damping 0.005, coupling
+    0.35 kg^0.5 m about the x axis, 39 % of that moment. These wings are not of a flown satellite.
+    Full torque about x, switched, makes the body swing at 7 mrad/s, eight times what success
+    allows, and by itself that takes minutes to decay. A control period of dt = 0.5 s is three
+    steps of the integrator, `quat_em:4`.
+    """
+
+    task = replace(
+        ReactionWheelSlewEnv.task,
+        body=partial(RigidBody, (0.19, 0.145, 0.188), mass=12.4),
+        actuator=(_SIX.wheels, FlexibleModes((0.35, 0.0, 0.0), 2.0 * math.pi * 0.25)),
+        substeps=3,
     )
 
 
@@ -175,6 +199,7 @@ class DetumbleEnv(AttitudeEnv):
 
 AttitudeSlewVectorEnv = vectorised(AttitudeSlewEnv)
 ReactionWheelSlewVectorEnv = vectorised(ReactionWheelSlewEnv)
+FlexibleSlewVectorEnv = vectorised(FlexibleSlewEnv)
 KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
 AttitudeTrackingVectorEnv = vectorised(AttitudeTrackingEnv)
 DetumbleVectorEnv = vectorised(DetumbleEnv)

@@ -68,6 +68,9 @@ class Actuator(Record):
         parameters; those that are not NaN stay. mass: factor of the body's mass. u, v, w:
         four, eight and four uniform numbers."""
 
+    def release(self, physics, buffer, i, omega):
+        """Set the momentum of its rotors from its state and the body's rates, body frame."""
+
     def strike(self, physics, buffer, i, seed, episode):
         """Draw what fails in the new episode, and when."""
 

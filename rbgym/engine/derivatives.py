@@ -52,7 +52,6 @@ from rbgym.rows import (
     FAILED,
     J_INV,
     LANES,
-    ROTOR,
     SOLVED,
     TORQUE,
     X_SIZE,
@@ -121,31 +120,16 @@ def room_for_duals(numbers):
 
 
 @inlined
-def _restart(d, numbers, start, rows):
-    """Copy the numbers of the lane to its duals, without derivatives."""
-    for row in range(rows):
-        d[row * LANES] = numbers[start + row * LANES]
-
-
-@inlined
-def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
+def seed_lane(physics, d, numbers, start, rows, columns, more):
     """Set the duals of the lane whose numbers begin at `start`: its rows, and their derivatives
     along the columns of the pass."""
     i = 0
-    _restart(d, numbers, start, rows)
-    rotor = physics.rotors.rotor_momentum(d, i)
-    if physics.actuator.turns_rotors():
-        # The momentum of wheels follows from the rows of the actuator: `drive` computes it.
-        _seed_rows(d, i, columns, more)
-        h = stepping.h
-        physics.actuator.drive(physics, d, i, 0.0, h, h * stepping.substeps)
-        rotor = vector(d, i, ROTOR)
-        _restart(d, numbers, start, rows)
-    _seed_rows(d, i, columns, more)
+    for row in range(rows):
+        d[row * LANES] = numbers[start + row * LANES]
+    for n in range(len(more)):
+        d[more[n] * LANES] += unit(columns.at_more + n)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
     body_q, omega = view(physics, numbers, start)  # numbers, without derivatives
-    if physics.rotors.exist():
-        put_vector(d, i, ROTOR, rotor)
     moments = add(vector(d, i, J), _three(columns.at_inertia))
     put_vector(d, i, J, moments)
     one = merge(1.0, 1.0)
@@ -153,6 +137,8 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     theta = _three(columns.at_state)
     turn = (one, 0.5 * theta[0], 0.5 * theta[1], 0.5 * theta[2])
     change = _three(columns.at_state + 3)
+    physics.actuator.release(physics, d, i, add(omega, change))  # rotors follow from its rows
+    rotor = physics.rotors.rotor_momentum(d, i)
     q, omega = physics.frame.in_principal_axes(
         physics, d, i, qmul(body_q, turn), add(omega, change)
     )
@@ -171,12 +157,6 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     for row in range(physics.actuator_row()):
         k = row * LANES
         d[k] = merge(numbers[start + k], d[k])
-
-
-@inlined
-def _seed_rows(d, i, columns, more):
-    for n in range(len(more)):
-        d[i + more[n] * LANES] += unit(columns.at_more + n)
 
 
 @inlined
@@ -315,7 +295,7 @@ def differentiate(
         f[:] = buffer[start : start + size]
         for i in range(LANES):
             d = lane_of(columns, scratch, rows, i)
-            seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
+            seed_lane(physics, d, buffer, start + i, rows, columns, more)
             if len(commands) > 0:
                 hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
         failed = advance_block(

@@ -34,6 +34,7 @@ FIT = {
     "NutationDamping-v0": ["pd", "lqr", "idle"],
     "AttitudeReach-v0": STILL,
     "ReactionWheelSlew-v1": STILL,
+    "FlexibleSlew-v0": STILL,
     "MagneticDetumble-v1": ["pd", "magnetic_rate", "b_dot", "idle"],
     "ScalableSpin-v0": ["scale", "idle"],
     "FreeFlyer-v0": ["pd", "idle"],

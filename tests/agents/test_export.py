@@ -37,7 +37,7 @@ for env_id in ("AttitudeReach-v0", "RigidTop-v0", "TopSwingUp-v0", "SteadyPreces
                "NutationDamping-v0"):  # fmt: skip
     LAWS[env_id] = ("pd", "lqr")
 MOVING = ("pd", "pid", "quaternion_feedback", "hysteretic", "geometric")
-for env_id in (SLEW, "ReactionWheelSlew-v1"):
+for env_id in (SLEW, "ReactionWheelSlew-v1", "FlexibleSlew-v0"):
     LAWS[env_id] = (*MOVING, "lqr", "bang_bang")
 LAWS["AttitudeTracking-v1"] = LAWS["MagneticPointing-v0"] = MOVING
 LAWS["ScalableSpin-v0"] = ("scale",)  # there is no PD law of it

@@ -94,6 +94,7 @@ TEST_SETS = {
     "SoftWall-v0": 5.7952811510,
     "AttitudeSlew-v1": 16.5435417006,
     "ReactionWheelSlew-v1": 16.3564836854,
+    "FlexibleSlew-v0": 16.3564836854,
     "KeepOutSlew-v0": 18.2582359676,
     "Detumble-v1": 0.4607411027,
     "InertialPointing-v0": 16.3564836854,

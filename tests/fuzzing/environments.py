@@ -158,6 +158,13 @@ _ACTUATORS = {
     "Thrusters": (actuators.Thrusters, {"minimum_pulse": 0.01}),
     "Delay": (actuators.Delay, {"seconds": 0.2}),
     "Lag": (actuators.Lag, {"time_constant": 0.05}),
+    "FlexibleModes": (
+        actuators.FlexibleModes, {"coupling": (0.1, 0.0, 0.0), "frequency": 2.0, "damping": 0.01}
+    ),
+    "FlexibleModes.slosh": (
+        actuators.FlexibleModes.slosh, {"mass": 0.1, "place": (0.1, 0.0, 0.0),
+                                        "axis": (1.0, 0.0, 0.0), "frequency": 2.0, "damping": 0.01}
+    ),
     "Forces": (actuators.Forces, {"force": 1.0}),
     "Scaling": (actuators.Scaling, _SCALING),
 }  # fmt: skip
