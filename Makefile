@@ -182,7 +182,7 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 test-clients: .venv-clients/.libraries  ## run docs/libraries.md with the libraries that it names
 	.venv-clients/bin/pytest tests/clients -q --durations=5
 
-soak: .venv/.browser  ## long checks: hostile input, kills, drift over 1e9 steps, gains, the page
+soak: .venv/.dev  ## long checks: hostile input, kills, drift over 1e9 steps, gains
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it

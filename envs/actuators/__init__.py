@@ -138,14 +138,16 @@ def merge(below: Any, above: Any) -> list[Element]:
         raise ValueError("actuator must hold actuators, got a list that holds itself") from None
     named = dict[type, Element]()
     for one in elements:
-        if _kind(one) in named:
-            raise ValueError(f"actuator must have one {_kind(one).__name__} at most, got {above!r}")
-        named[_kind(one)] = one
-    parts = {} if below is None else {_kind(one): one for one in _flatten(below)}
-    for one in [_build(name, {}) for name in gone]:
-        kind, old = _kind(one), parts.get(_kind(one))
+        kind = _kind(type(one))
+        if kind in named:
+            raise ValueError(f"actuator must have one {kind.__name__} at most, got {above!r}")
+        named[kind] = one
+    parts = {} if below is None else {_kind(type(one)): one for one in _flatten(below)}
+    for cls in [_class_of(name) for name in gone]:
+        kind = _kind(cls)
+        old = parts.get(kind)
         if isinstance(old, Combined):
-            parts[kind] = old.other if isinstance(one, ReactionWheels) else old.wheels
+            parts[kind] = old.other if cls is ReactionWheels else old.wheels
         elif kind is Effector and old is not None and kind not in named:
             raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
         else:
@@ -164,9 +166,9 @@ def split_combined(elements: Iterable[Element]) -> list[Element]:
             ((one.wheels, one.other) if isinstance(one, Combined) else (one,))]  # fmt: skip
 
 
-def _kind(one: Element) -> type:
-    """The kind of an element; an actuator has at most one of each kind."""
-    return Effector if isinstance(one, Effector) else type(one)
+def _kind(cls: type) -> type:
+    """The kind of an element of this class; an actuator has at most one of each kind."""
+    return Effector if issubclass(cls, Effector) else cls
 
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
@@ -176,7 +178,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     fit the setting, and classes that lack a method.
     """
     elements = merge(None, default if value is None else value)
-    found: dict[type, Any] = {_kind(one): one for one in elements}
+    found: dict[type, Any] = {_kind(type(one)): one for one in elements}
     own = next(one for one in _flatten(default) if isinstance(one, Effector))
     effector = found.pop(Effector, own)
     if Thrusters in found and isinstance(effector, ReactionWheels):
@@ -282,7 +284,15 @@ def _flatten(value: Any) -> list[Element]:
     )
 
 
-def _build(name: Any, numbers: Any) -> Element:
+def _class_of(name: Any) -> type:
+    """The class of the element of this name, whose maker is the class or a method of it."""
     if name not in NAMES:
         raise ValueError(f"actuator must be one of {list(NAMES)}, got {name!r}{hint(name, NAMES)}")
+    maker: Any = NAMES[name]
+    found: type = getattr(maker, "__self__", maker)
+    return found
+
+
+def _build(name: Any, numbers: Any) -> Element:
+    _class_of(name)
     return made(f"actuator[{name!r}]", NAMES[name], numbers)

@@ -1,5 +1,6 @@
 """Flexible modes: the coupled equations solved by a library, the books of energy and momentum."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -89,6 +90,8 @@ def test_a_mode_that_hardly_couples_leaves_the_rigid_body_and_vibrates_alone():
     for name in ("quaternion", "angular_velocity", "angular_momentum"):
         np.testing.assert_allclose(env.state[name], rigid.state[name], rtol=0, atol=1e-8)
     assert env.state["deflection"] == pytest.approx(0.3 * np.cos(2.0 * env.state["time"]), abs=1e-8)
+    stiff = gym.make("FlexibleSlew-v0", actuator={"flexible": None}).unwrapped
+    assert "deflection" not in stiff.state
 
 
 def test_a_pendulum_couples_by_the_work_of_its_velocity_across_the_axis():
