@@ -119,7 +119,7 @@ class Acquiring:
         if self.tracker is None:
             return self._next(rows, before, begins, None)
         late = self.tracker.late
-        valid = rows[:, self.columns["star_tracker_valid"].first] > 0.5
+        valid = np.any(rows[:, self.columns["star_tracker_valid"].place] > 0.5, axis=1)
         now = self._next(rows, before, begins, valid & (begins | (late == 0)))
         moments, old = (*(before.past if before else ()), (rows, now)), valid & ~begins
         if late and len(moments) > late and old.any():
@@ -135,8 +135,11 @@ class Acquiring:
         start = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
         q, b, P, *_ = where(fix.known, fix, start)
         z = np.where(valid[:, None], rows[:, self.columns["star_tracker"].place], q)
-        q, b, P = self.tracker.correct(q, b, P, multiply(conjugate(q), z))
-        return where(valid, fix._replace(attitude=q, bias=b, covariance=P, known=valid), fix)
+        noise = self.tracker.noise(rows[:, self.columns["star_tracker_valid"].place])
+        q, b, P = self.tracker.correct(q, b, P, multiply(conjugate(q), z), noise)
+        doubt = np.where(fix.known, fix.doubt, 0.0)  # an attitude found anew begins without doubt
+        fixed = fix._replace(attitude=q, bias=b, covariance=P, known=valid, doubt=doubt)
+        return where(valid, fixed, fix)
 
     def _next(self, rows: Array, before: Fix | None, begins: Any, fixed: Any) -> Fix:
         """The estimate a control period later, without a late star tracker. fixed: (n,), lanes in

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Plant, fresh
 from rbgym.agents.controllers.fitting import make
-from rbgym.arguments import flag, positive, real
+from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Failing, Instruments, Late
 from rbgym.identification import rotation_vector
@@ -83,29 +83,37 @@ class Gyros:
 
 
 class StarTracker:
-    """A filter's model of a star tracker. noise: the covariance (3, 3) of a measurement about the
-    body axes [rad^2]. late: its delay in control periods."""
+    """A filter's model of a star tracker. noises: the covariance (heads, 3, 3) of a measurement of
+    each head about the body axes [rad^2]. late: its delay in control periods."""
 
     def __init__(self, sensor: Instruments) -> None:
-        across, axis = sensor.across_boresight**2, np.array(sensor.boresight)
+        across, axes = sensor.across_boresight**2, np.array([sensor.boresight, *sensor.others])
         more = sensor.about_boresight**2 - across
         alike = across + _ROUNDING**2 + Gyros(sensor).left
-        self.noise = alike * np.eye(3) + more * np.outer(axis, axis)
+        self.noises = alike * np.eye(3) + more * (axes[:, :, None] * axes[:, None, :])
         self.late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
 
-    def correct(self, q: Array, b: Array, P: Array, off: Array) -> tuple[Array, Array, Array]:
+    def noise(self, valid: Array) -> Array:
+        """The covariances (n, 3, 3) of measurements of the heads that `valid` (n, heads) flags; of
+        the first head where it flags none."""
+        return np.asarray(self.noises[np.argmax(valid, axis=1)])
+
+    def correct(
+        self, q: Array, b: Array, P: Array, off: Array, noise: Array
+    ) -> tuple[Array, Array, Array]:
         """Correct attitude (n, 4), bias (n, 3) and covariance (n, 6, 6) by a measurement turned by
-        `off` (n, 4) from it. If that says nothing about the bias, the attitude restarts there."""
+        `off` (n, 4) from it, of covariance `noise` (n, 3, 3). If that says nothing about the bias,
+        the attitude restarts there."""
         y, P = rotation_vector(off)[:, :, None], P.copy()
         P[:, :3, :3] += _adjugate(P[:, :3, :3])
-        S = P[:, :3, :3] + self.noise
+        S = P[:, :3, :3] + noise
         K = np.swapaxes(np.linalg.solve(S, P[:, :3, :]), 1, 2)
         lost = np.trace(S, axis1=1, axis2=2)[:, None, None] > _FAR**2
         lost |= np.swapaxes(y, 1, 2) @ np.linalg.solve(S, y) > _LOST
         K = np.where(lost, np.eye(6, 3), K)
         x = (K @ y)[:, :, 0]
         F = np.eye(6) - K @ np.eye(3, 6)
-        P = F @ P @ np.swapaxes(F, 1, 2) + K @ self.noise @ np.swapaxes(K, 1, 2)
+        P = F @ P @ np.swapaxes(F, 1, 2) + K @ noise @ np.swapaxes(K, 1, 2)
         return normalized(multiply(q, from_rotation_vector(x[:, :3]))), b + x[:, 3:], P
 
 
@@ -133,8 +141,9 @@ class Estimating:
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
-    its rates in body axes, scaled likewise; further columns pass unchanged. The memory that
-    `predict` takes and returns is a `Belief` and the policy's memory.
+    its rates in body axes, scaled likewise; further columns pass unchanged. valid: of a star
+    tracker of several heads, the first of the columns that flag which of them measured. The memory
+    that `predict` takes and returns is a `Belief` and the policy's memory.
 
     Source: Lefferts, Markley & Shuster (1982), Kalman filtering for spacecraft attitude estimation,
     J. Guidance 5(5), with the error in body axes; Farrenkopf (1978), J. Guidance and Control 1(4),
@@ -142,7 +151,13 @@ class Estimating:
     """
 
     def __init__(
-        self, policy: Any, sensor: Instruments, *, rate_limit: float, moving: bool = False
+        self,
+        policy: Any,
+        sensor: Instruments,
+        *,
+        rate_limit: float,
+        moving: bool = False,
+        valid: int | None = None,
     ) -> None:
         if not callable(getattr(policy, "predict", None)):
             raise ValueError(f"policy must have predict, got {policy!r}")
@@ -155,8 +170,16 @@ class Estimating:
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
         self.gyros, self.dt, self.tracker = Gyros(sensor), sensor.dt, StarTracker(sensor)
         self._at_first = np.zeros((6, 6))
-        self._at_first[:3, :3] = self.tracker.noise
         self._at_first[3:, 3:] = sensor.bias**2 * np.eye(3)
+        heads = 1 + len(sensor.others)
+        if heads > 1 and valid is None:
+            raise ValueError(
+                "sensor must show which of several heads measured, sensor={'star_tracker': "
+                f"{{'flag': True, ...}}}}, for an estimator; got {heads} heads"
+            )
+        first = 0 if valid is None else count("valid", valid, self.columns)
+        self._valid = slice(first, first + heads)  # with one head any column will do
+        self.columns = max(self.columns, first + heads)
 
     @classmethod
     def for_env(cls, policy: Any, env: Any) -> Self:
@@ -179,7 +202,9 @@ class Estimating:
                 f"{parts.observation.more!r}"
             )
         law = make(policy, env) if isinstance(policy, str) else policy
-        return cls(law, instruments_of(base), rate_limit=base.rate_limit, moving=moving)
+        shown = base.columns.get("star_tracker_valid")
+        valid, limit = shown.first if shown else None, base.rate_limit
+        return cls(law, instruments_of(base), rate_limit=limit, moving=moving, valid=valid)
 
     def predict(
         self,
@@ -225,8 +250,9 @@ class Estimating:
         """The estimate after observations (n, columns). before: that of the last control period."""
         z, measured = normalized(rows[:, :4]), rows[:, 4:7] * self.rate_limit
         wanted = rows[:, 7:10] * self.rate_limit if self.moving else np.zeros_like(measured)
-        n = len(z)
+        n, noise = len(z), self.tracker.noise(rows[:, self._valid])
         P = np.tile(self._at_first, (n, 1, 1))
+        P[:, :3, :3] = noise
         first = Belief(z, np.zeros((n, 3)), P, measured, wanted, z)
         if before is None:
             return first
@@ -240,7 +266,7 @@ class Estimating:
         same = _SAME + known * np.linalg.norm(wanted, axis=1) * self.dt
         new = np.abs(z - held).max(axis=1) > same
         if new.any() and len(moments) > self.tracker.late:
-            corrected = self._correct(moments, z)
+            corrected = self._correct(moments, z, noise)
             moments = tuple(map(partial(where, new), corrected, moments))
         *past, now = (one._replace(past=()) for one in moments)
         found = where(fresh(n, before, episode_start), first, now._replace(seen=z))
@@ -260,14 +286,14 @@ class Estimating:
         q = normalized(multiply(q, whole))
         return Belief(q, before.bias, P, measured - before.bias, wanted, held)
 
-    def _correct(self, moments: tuple[Belief, ...], z: Array) -> list[Belief]:
-        """Correct the estimates by attitudes z of the star tracker, which were measured at the
-        first of the moments and arrive at the last."""
+    def _correct(self, moments: tuple[Belief, ...], z: Array, noise: Array) -> list[Belief]:
+        """Correct the estimates by attitudes z of the star tracker, with covariances noise, which
+        were measured at the first of the moments and arrive at the last."""
         first, *later = moments
         off = multiply(conjugate(moments[-1].attitude), z)
         for one in reversed(later):  # the body's turn since the measurement
             off = multiply(from_rotation_vector(one.rate * self.dt), off)
-        q, b, P = self.tracker.correct(first.attitude, first.bias, first.covariance, off)
+        q, b, P = self.tracker.correct(first.attitude, first.bias, first.covariance, off, noise)
         rate = first.rate + first.bias - b
         found = [first._replace(attitude=q, bias=b, covariance=P, rate=rate)]
         for one in later:

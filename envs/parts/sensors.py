@@ -63,7 +63,7 @@ _NUMBERS = {
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
 _OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # not numbers
-_MOST_CELLS = 24
+_MOST_CELLS, _MOST_HEADS = 24, 4
 _CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # one cell per side
 
 
@@ -72,26 +72,29 @@ class Prompt(Record):
 
     coming_rows = constant(0)
 
-    def delivered(self, buffer, i, row, step, taken, new):
-        """Whether a measurement arrives now, and its attitude; row: the first of this record.
-        taken, new: whether one is taken now, and its attitude."""
-        return taken, new
+    def delivered(self, buffer, i, row, step, taken, new, head):
+        """Whether a measurement arrives now, its attitude and head; row: the first of this record.
+        taken, new, head: whether one is taken now, its attitude and head."""
+        return taken, new, head
 
 
 class Late(Record):
     """A star tracker with a latency of `periods` control periods, one measurement at a time."""
 
     periods: float
-    coming_rows = constant(5)  # the attitude under way, and the step of its arrival
+    coming_rows = constant(6)  # the attitude under way, the step of its arrival, its head
 
-    def delivered(self, buffer, i, row, step, taken, new):
+    def delivered(self, buffer, i, row, step, taken, new, head):
         k, coming = i + (row + 4) * LANES, quaternion(buffer, i, row)
+        served = buffer[k + LANES]
+        buffer[k + LANES] = head if taken else served
         arrives = (buffer[k] == step) & (step > 0.0)
         put_quaternion(buffer, i, row, quaternion_if(taken, new, coming))
         # The measurement at the start of an episode is known at once and does not arrive later.
         due = step + self.periods if step > 0.0 else 0.0
         buffer[k] = due if taken else buffer[k]
-        return arrives | (step == 0.0), quaternion_if(step > 0.0, coming, new)
+        served = served if step > 0.0 else head
+        return arrives | (step == 0.0), quaternion_if(step > 0.0, coming, new), served
 
 
 class Shaded(Record):
@@ -309,25 +312,34 @@ class Ephemeris(More):
 
 
 class Tracker(More):
-    """The attitude in the world that a star tracker measured, if it is new, and a flag for that.
-    row: of the flag, counted from the sensor's first."""
+    """The attitude in the world that a star tracker measured, if it is new, and a flag for that of
+    each head. row: of the number of the head that measured, counted from the sensor's first, 0
+    without a new measurement; others: of `Instruments`."""
 
     row: int = 0
-    width = constant(5)
+    others: tuple[Vector, ...] = ()
+
+    @known
+    def width(self):
+        return 5 + len(self.others)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         first, sensor = rows.sensor_row(), rows.parts.sensor
         dead = sensor.is_dead(rows, buffer, i)
-        valid = 0.0 if dead else buffer[i + (first + self.row) * LANES]
+        head = 0.0 if dead else buffer[i + (first + self.row) * LANES]
+        valid = min(head, 1.0)
         w, x, y, z = canonical(quaternion(buffer, i, first + _SEEN))
-        put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z, valid), 1.0)
+        put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z), 1.0)
+        for n in range(1 + len(self.others)):
+            buffer[k + (4 + n) * LANES] = 1.0 if head == n + 1.0 else 0.0
 
     def columns(self) -> tuple[Column, ...]:
         frame, words = "body to world", "measured; zero without a new measurement"
+        news = "1: a new measurement, 0: none" + (", by each head" if self.others else "")
         low = (0.0, -1.0, -1.0, -1.0)
         return (
             Column("star_tracker", 4, frame=frame, low=low, words=words),
-            Column("star_tracker_valid", low=0.0, words="1: a new measurement, 0: none"),
+            Column("star_tracker_valid", 1 + len(self.others), low=0.0, words=news),
         )
 
 
@@ -348,11 +360,12 @@ class Instruments(Sensor):
     axis in whole multiples of quantisation [rad] and carry the remainder to the next reading.
 
     The star tracker has the standard deviations across_boresight and about_boresight [rad];
-    boresight: a unit vector, body axes. It measures at the start of an episode and then every
-    `period` [s], rounded to control periods, if the body is not faster than slew_rate [rad/s], the
-    Sun is hidden by the Earth or not within sun_exclusion [rad] of the boresight, and the boresight
-    is neither inside the Earth's limb nor within earth_exclusion [rad] of it; otherwise its last
-    attitude is held. A measurement arrives after latency [s], rounded too, at most the period.
+    boresight: a unit vector, body axes; others: those of further heads. It measures at the start of
+    an episode and then every `period` [s], rounded to control periods, if the body is not faster
+    than slew_rate [rad/s] and a head sees the stars: the Sun is hidden by the Earth or not within
+    sun_exclusion [rad] of its boresight, which is neither inside the Earth's limb nor within
+    earth_exclusion [rad] of it. The first such head measures; otherwise the last attitude is held.
+    A measurement arrives after latency [s], rounded too, at most the period.
 
     The magnetometer adds white noise of density field_noise [T sqrt(s)], with the deviation
     field_noise / sqrt(dt) in a control period, and a bias of standard deviation field_bias [T],
@@ -377,6 +390,7 @@ class Instruments(Sensor):
     across_boresight: float = 0.0
     about_boresight: float = 0.0
     boresight: Vector = (0.0, 0.0, 1.0)
+    others: tuple[Vector, ...] = ()
     period: float = 0.0
     slew_rate: float = math.inf
     latency: float = 0.0
@@ -460,27 +474,44 @@ class Instruments(Sensor):
         rates = add(mean, add(scale(0.5, add(before, bias)), noise))
         rates = self.counting.in_counts(buffer, i, row + self._residue_row(), step, rates)
         put_quaternion(buffer, i, row + _LAST, q)
+        axis, head, blind = self._serving(rows, buffer, i, q)
         n = normals(key, step, _BY_TRACKER)
-        along = scale(
-            (self.about_boresight - self.across_boresight) * dot(n, self.boresight), self.boresight
-        )
+        along = scale((self.about_boresight - self.across_boresight) * dot(n, axis), axis)
         v = scale(0.5 * level, add(scale(self.across_boresight, n), along))
         w = 1.0 / math.sqrt(1.0 + dot(v, v))
         new, held = qmul(q, (w, w * v[0], w * v[1], w * v[2])), quaternion(buffer, i, row + _SEEN)
         every = max(math.floor(self.period / self.dt + 0.5), 1.0)
         due = step - every * math.floor(step / every) == 0.0
         slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
-        blind = self.blinding.is_blind(rows, buffer, i, q, self.boresight)
-        blind |= self.limb.is_blind(rows, buffer, i, q, self.boresight)
         able = due & slow & (not blind)
         taken = able | (step == 0.0)
-        fresh, new = self.readout.delivered(buffer, i, row + _COMING, step, taken, new)
+        coming = row + _COMING
+        fresh, new, head = self.readout.delivered(buffer, i, coming, step, taken, new, head)
         seen = quaternion_if(fresh, new, held)
         put_quaternion(buffer, i, row + _SEEN, seen)
         if self.tracker.width() > 0:  # a blinded tracker shows no attitude at the start either
-            valid = 1.0 if fresh & (able | (step > 0.0)) else 0.0
+            valid = head if fresh & (able | (step > 0.0)) else 0.0
             buffer[i + (row + self.rows_needed(rows.physics) - 1) * LANES] = valid
         return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
+
+    def _serving(self, rows, buffer, i, q):
+        """Boresight and number of the head that measures, from 1, and whether all are blind."""
+        axis, head = self.boresight, 1.0
+        blind = self._is_blinded(rows, buffer, i, q, axis)
+        if self._has_several():
+            for n in range(len(self.others)):
+                serves = blind & (not self._is_blinded(rows, buffer, i, q, self.others[n]))
+                axis = vector_if(serves, self.others[n], axis)
+                head, blind = n + 2.0 if serves else head, blind & (not serves)
+        return axis, head, blind
+
+    def _is_blinded(self, rows, buffer, i, q, axis):
+        blind = self.blinding.is_blind(rows, buffer, i, q, axis)
+        return blind | self.limb.is_blind(rows, buffer, i, q, axis)
+
+    @known
+    def _has_several(self):
+        return len(self.others) > 0
 
     def suited(self, dt: float, rate_limit: float) -> "Instruments":
         numbers: dict[str, float] = {}
@@ -488,7 +519,8 @@ class Instruments(Sensor):
             for name, most in largest.items():
                 field, label = _field(instrument, name), f"sensor[{instrument!r}][{name!r}]"
                 numbers[field] = in_range(label, getattr(self, field), 0.0, most)
-        unit("sensor['star_tracker']['boresight']", self.boresight, 3, 1e-6)
+        for axis in (self.boresight, *self.others):
+            unit("sensor['star_tracker']['boresight']", axis, 3, 1e-6)
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
                 f"sensor must be of a body that turns by at most {_MOST_TURN:g} rad in a control "
@@ -525,7 +557,8 @@ class Instruments(Sensor):
             cells=cells if normals else More(),
         )
         shows = found.tracker.width() > 0
-        return found._replace(tracker=Tracker(found.rows_needed(None) - 1)) if shows else found
+        tracker = Tracker(found.rows_needed(None) - 1, self.others)
+        return found._replace(tracker=tracker) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
         """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
@@ -626,11 +659,8 @@ def resolve_sensor(
         checked = keys(f"sensor[{instrument!r}]", numbers, known)
         fields |= {_field(instrument, name): number for name, number in checked.items()}
     if "boresight" in fields:
-        name = "sensor['star_tracker']['boresight']"
-        axis = triple(name, fields["boresight"])
-        if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
-            raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
-        fields["boresight"] = triple(name, [x / length for x in axis])
+        fields["boresight"], *others = _boresights(fields["boresight"])
+        fields["others"] = tuple(others)
     shows = flag("sensor['star_tracker']['flag']", fields.pop("flag", hides))
     if shows and "star_tracker" in given:
         fields["tracker"] = Tracker()
@@ -643,6 +673,21 @@ def resolve_sensor(
     if "ephemeris" in given:
         fields["ephemeris"] = Ephemeris()
     return Instruments(**fields).suited(dt, rate_limit)
+
+
+def _boresights(value: Any) -> list[Vector]:
+    """The boresights of one vector or of a list of them, of unit length."""
+    name, found = "sensor['star_tracker']['boresight']", []
+    several = isinstance(value, list | tuple) and any(np.ndim(one) for one in value)
+    heads = value if several else [value]
+    if len(heads) > _MOST_HEADS:
+        raise ValueError(f"{name} must be of at most {_MOST_HEADS} heads, got {value!r}")
+    for one in heads:
+        axis = triple(name, one)
+        if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
+            raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
+        found.append(triple(name, [x / length for x in axis]))
+    return found
 
 
 def _normals(value: Any) -> tuple[Vector, ...]:

@@ -47,6 +47,9 @@ CONDITIONS = {
     "a star tracker that is later than ten readings": tracked(period=12.0, latency=11.0),
     "a star tracker that the Sun blinds": tracked(sun_exclusion=1.2),
     "a star tracker that the Earth blinds": tracked(earth_exclusion=0.7),
+    "two heads, which Sun and Earth blind in turn": tracked(
+        boresight=[(0, 0, 1), (1, 0, 0)], sun_exclusion=1.2, earth_exclusion=0.3
+    ),
     "a star tracker with gaps": tracked(period=60.0),
     "gyros that count": tracked(lsb=2e-3),
 }
@@ -184,6 +187,24 @@ def test_readings_that_do_not_fit_correct_nothing_and_after_ten_it_begins_anew()
         assert fix.doubt[lane] == n + 1
         assert abs(fix.attitude[lane] @ held) > 1 - 1e-3
     assert not filtering.estimate(row, fix, None).known[lane]
+
+
+@pytest.mark.interpreted
+def test_an_attitude_that_a_late_star_tracker_finds_again_begins_without_doubt():
+    env = many(64, initial={"rate": 0.0, "least_rate": 0.0}, **tracked())
+    filtering, seen = Acquiring(env), env.reset(seed=2)[0].astype(float)
+    flag, late = env.columns["star_tracker_valid"].first, filtering.tracker.late
+    seen = seen[seen[:, flag] == 1]
+    fix = filtering.estimate(seen, None, None)
+    seen[:, env.columns["magnetic_field"].place] *= -1.0  # the magnetometer is mounted upside down
+    seen[:, filtering.sun] = seen[:, flag] = 0.0
+    for _ in range(9 + late):
+        fix = filtering.estimate(seen, fix, None)
+    assert not fix.known.any()  # since ten readings do not fit
+    seen[:, flag] = 1.0  # it measured where the attitude was dropped
+    fix = filtering.estimate(seen, fix, None)
+    assert fix.known.all()
+    assert (fix.doubt == late).all()  # one for each reading since then
 
 
 def test_turned_to_the_sun_the_axis_of_the_panels_points_there():

@@ -85,6 +85,19 @@ def test_errors_are_consistent_too_while_the_target_turns_and_the_star_tracker_i
     assert np.sqrt(np.mean(found[-1, :, 1:3] ** 2)) < 2e-3  # and it is better than one measurement
 
 
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_with_two_heads_errors_are_consistent_with_the_noise_of_the_one_that_served(exchanged):
+    heads = {"boresight": [(1, 0, 0), (0, 0, 1)], "sun_exclusion": 1.2, "earth_exclusion": 0.3,
+             "slew_rate": 2.0, "flag": True}  # fmt: skip
+    env = many(sensor={**SENSOR, "star_tracker": {**SENSOR["star_tracker"], **heads}},
+               orbit={"altitude": 5e5})  # fmt: skip
+    filtering = Estimating.for_env("pd", env)
+    if exchanged:
+        filtering.tracker.noises = filtering.tracker.noises[::-1]
+    means = estimated(env, filtering, 100)[1].mean(axis=1)
+    assert (np.abs(means - 6).max() < 4 * math.sqrt(12 / LANES)) != exchanged
+
+
 def after_gaps(gap, gyro):
     """Normalised squared errors while 64 bodies tumble, a measurement every `gap` seconds."""
     tracker = {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": gap}
@@ -201,6 +214,7 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
     (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
     ("AttitudeReach-v0", {}, "not in a dict of goals"),
     ("AttitudeTracking-v1", {"preview": 0.5}, "only its rates"),
+    (SLEW, {"sensor": {"star_tracker": {"boresight": [(1, 0, 0), (0, 1, 0)]}}}, "'flag': True"),
 )
 def test_what_the_filter_cannot_do_is_refused(env_id, kwargs):
     Estimating.for_env("idle", many(2, env_id, **kwargs))

@@ -207,6 +207,57 @@ def test_the_earth_blinds_a_star_tracker_within_an_angle_of_its_limb():
     assert 20 < valid.sum() < 480
 
 
+def serving(state, heads, sun_angle, earth_angle):
+    """Of each lane the first head that sees stars, -1 without one, from angles in the world."""
+    found = []
+    for q, u, season, node in zip(*(state[k] for k in ("quaternion", "orbit_phase", "season",
+                                                       "node")), strict=True):  # fmt: skip
+        u, i, towards = math.tau * u, ROUND["inclination"], sun(math.tau * season, math.tau * node)
+        up = np.array([np.cos(u), np.cos(i) * np.sin(u), np.sin(i) * np.sin(u)])
+        r = EARTH_RADIUS + ROUND["altitude"]
+        dark = up @ towards < 0 and r * np.linalg.norm(np.cross(up, towards)) < EARTH_RADIUS
+        limb = math.asin(EARTH_RADIUS / r) + earth_angle
+        axes = to_matrix(q) @ np.transpose(heads)
+        free = (np.arccos(towards @ axes) > sun_angle) | dark
+        free &= np.arccos(-up @ axes) > limb
+        found.append(np.argmax(free) if free.any() else -1)
+    return np.array(found)
+
+
+def test_the_first_head_that_sees_stars_measures_with_its_own_noise_and_its_number_comes_late():
+    heads = np.array([(0.6, 0, 0.8), (-1, 0, 0), (0, 0.8, -0.6)])
+    tracker = {"across_boresight": 1e-4, "about_boresight": 2e-3, "boresight": heads.tolist(),
+               "sun_exclusion": 1.3, "earth_exclusion": 0.3, "flag": True, "period": 0.5,
+               "latency": 0.3}  # fmt: skip
+    env = many(SLEW, 1500, orbit=ROUND, sensor={"star_tracker": tracker},
+               initial={"least_rate": 1.0, "rate": 1.5})  # fmt: skip
+    shown, states = [env.reset(seed=1)[0]], [env.episodes.state()]
+    for _ in range(8):
+        shown.append(env.step(np.zeros((1500, 3)))[0])
+        states.append(env.episodes.state())
+    served = [serving(one, heads, 1.3, 0.3) for one in states]
+    assert np.mean(served[5] != served[8]) > 0.05
+    for arrived, measured in ((0, 0), (8, 5)):
+        assert (np.bincount(served[measured] + 1) > 60).all()  # no head, and each
+        flags = shown[arrived][:, env.columns["star_tracker_valid"].place]
+        np.testing.assert_array_equal(flags, served[measured][:, None] == np.arange(3))
+        q = shown[arrived][:, env.columns["star_tracker"].place].astype(float)
+        error = 2 * multiply(conjugate(states[measured]["quaternion"]), q)
+        error *= np.where(error[:, :1] < 0, -1, 1)
+        for head, b in enumerate(heads):
+            found = error[served[measured] == head, 1:]
+            near = 4 * math.sqrt(2 / len(found))
+            wanted = 1e-8 * np.eye(3) + (4e-6 - 1e-8) * np.outer(b, b)
+            np.testing.assert_allclose(found.T @ found / len(found), wanted, atol=near * 4e-6)
+            assert np.mean((found @ np.cross(b, heads[head - 1])) ** 2) < 1.5e-8
+
+
+def test_one_head_in_a_list_is_the_same_sensor():
+    one, listed = (make(SLEW, sensor={"star_tracker": {"boresight": axis, "latency": 0.1}})
+                   for axis in ((1, 2, 3), [(1, 2, 3)]))  # fmt: skip
+    assert one.episodes.setup.parts == listed.episodes.setup.parts
+
+
 def test_a_late_star_tracker_tells_where_the_body_was():
     late = {"period": 0.5, "latency": 0.3}
     env = make(SLEW, sensor={"star_tracker": late})

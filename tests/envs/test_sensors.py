@@ -150,6 +150,8 @@ def test_gyros_that_count_lose_no_angle():
     ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
     ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
     ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
+    ({"star_tracker": {"boresight": [(1, 0, 0), 3]}}, r"\['boresight'\] must"),
+    ({"star_tracker": {"boresight": [(1, 0, 0)] * 5}}, "must be of at most 4 heads"),
     ({"star_tracker": {"flag": 1}}, r"sensor\['star_tracker'\]\['flag'\] must be"),
     ({"star_tracker": {"earth_exclusion": 2.0}}, r"\['earth_exclusion'\] must be in"),
     ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),

@@ -84,7 +84,7 @@ def _made():
     yield target("rbgym.agents.controllers.validity", controllers.validity, name="pd", env=slew)
     yield target("rbgym.agents.controllers.Controller.predict", idle.predict, observation=SEEN)
     yield target("rbgym.agents.controllers.Estimating", controllers.Estimating, policy=idle,
-                 sensor=Instruments(), rate_limit=2.0)  # fmt: skip
+                 sensor=Instruments(), rate_limit=2.0, valid=7)  # fmt: skip
     yield target("rbgym.agents.controllers.Estimating.predict", estimating.predict,
                  observation=SEEN)  # fmt: skip
     waking = created("DetumbleToPoint-v0")
