@@ -56,17 +56,3 @@ def test_the_reference_of_work_and_precision_is_what_others_published():
     exact, rates = free.exact(1.0)
     assert abs(abs(q @ exact) - 1.0) < 1e-15
     assert np.abs(omega / rates - 1.0).max() < 1e-13
-
-
-def test_a_ratio_is_that_of_the_rounds_and_not_of_the_medians(page, monkeypatch):
-    from benchmarks import throughput
-
-    times = {"Gymnasium CartPole-v1|1": [1.0, 2.0, 6.0], "ours|1": [1.0, 1.0, 3.0],
-             "ours|2": [0.5, 0.25, 3.0]}  # fmt: skip
-    monkeypatch.setattr(throughput, "interleaved", lambda *arguments: times)
-    keys = [("Gymnasium CartPole-v1", 1), ("ours", 1), ("ours", 2)]
-    found = throughput.timed(dict.fromkeys(keys), 10, True)
-    assert found["ours", 1]["ratio"] == 2.0
-    assert found["ours", 1]["median"] == 10.0
-    assert found["ours", 2]["gain"] == 2.0
-    assert found["ours", 2]["ratio"] == 2.0
