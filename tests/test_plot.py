@@ -71,15 +71,6 @@ def test_plots_need_no_pyplot():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_the_same_figure_is_the_same_file(tmp_path):
-    files = []
-    for name in ("one.svg", "two.svg"):
-        with style.context():
-            rbgym.plot.summary(top()).savefig(tmp_path / name, metadata={"Date": None})
-        files.append((tmp_path / name).read_bytes())
-    assert files[0] == files[1]
-
-
 def test_the_gallery_shows_every_plot_in_a_small_file():
     docs = Path(__file__).resolve().parents[1] / "docs"
     page = (docs / "rendering.md").read_text("utf-8")
