@@ -678,7 +678,8 @@ def resolve_sensor(
 def _boresights(value: Any) -> list[Vector]:
     """The boresights of one vector or of a list of them, of unit length."""
     name, found = "sensor['star_tracker']['boresight']", []
-    several = isinstance(value, list | tuple) and any(np.ndim(one) for one in value)
+    lists = list | tuple | np.ndarray
+    several = isinstance(value, list | tuple) and any(isinstance(one, lists) for one in value)
     heads = value if several else [value]
     if len(heads) > _MOST_HEADS:
         raise ValueError(f"{name} must be of at most {_MOST_HEADS} heads, got {value!r}")
