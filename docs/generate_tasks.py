@@ -86,7 +86,7 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> 
     first = inspect.cleandoc(env_class(env_id).__doc__).split("\n")[0].rstrip(".")
     best = max((name for name in solved if name != "idle"), key=lambda n: rank(solved[n]))
     time = solved[best]["settling"]
-    settled = "none settles" if time is None else f"settled after {float(f'{time:.2g}'):,g} s"
+    settled = "none settles" if time is None else f"settled after {float(f'{time:.3g}'):,g} s"
     cells = (
         f"[{env_id}](tasks/{env_id}.md)",
         first,

@@ -385,7 +385,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         self.close_extras()
 
     def invariants(self) -> dict[str, Any]:
-        """The present energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm."""
+        """Kinetic and potential energy [J], that of wheels included; angular_momentum (3,) [kg
+        m^2/s, world] and quaternion_norm."""
         return {name: value[0].tolist() if value.ndim == 1 else value[0]
                 for name, value in super().invariants().items()}  # fmt: skip
 

@@ -97,7 +97,7 @@ def simulate(
 ) -> None:
     """Simulate one rigid body and report how its invariants drift.
 
-    Several integrators are compared; without any, quat_em runs. Of the momentum of a heavy top
+    Several integrators are compared; without any, exact:4 runs. Of the momentum of a heavy top
     only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
     """
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
