@@ -678,8 +678,9 @@ def resolve_sensor(
 def _boresights(value: Any) -> list[Vector]:
     """The boresights of one vector or of a list of them, of unit length."""
     name, found = "sensor['star_tracker']['boresight']", []
-    lists = list | tuple | np.ndarray
-    several = isinstance(value, list | tuple) and any(isinstance(one, lists) for one in value)
+    several = isinstance(value, list | tuple) and any(
+        isinstance(one, list | tuple | np.ndarray) for one in value
+    )
     heads = value if several else [value]
     if len(heads) > _MOST_HEADS:
         raise ValueError(f"{name} must be of at most {_MOST_HEADS} heads, got {value!r}")
