@@ -132,7 +132,8 @@ def call(record: Integrator) -> str:
         f'\n`gym.make("RigidTop-v0", integrator="{record.name}")` makes it the physics of an '
         "environment.",
     )
-    composed = f'`integrator="{record.name}:4"` is its symmetric composition of order four.'
+    what = "the scheme" if record.name == "exact" else "its symmetric composition"
+    composed = f'`integrator="{record.name}:4"` is {what} of order four.'
     return "\n".join(lines) + (f" {composed}" if record.symmetric else "")
 
 

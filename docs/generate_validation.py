@@ -34,7 +34,7 @@ SHORT = (
     ("the order of convergence is the declared one", ("1", "2", "4", "6", "exact"), "", False),
     ("symmetric schemes return when time runs back, others miss", ("returns", "misses"), "", False),
     ("a turned world sees the turned motion", ("same motion",), "", True),
-    ("momentum has no trend in 10,000,000 steps", ("the same bits", "none"), "000", True),
+    ("what is conserved has no trend in 10,000,000 steps", ("the same bits", "none"), "000", True),
 )
 # Names of the motions of rbgym/validation/cases.py on the page.
 OF = {

@@ -287,7 +287,7 @@ class FidelityLimits:
 
     energy, momentum: relative to the start. norm: | |q| - 1 |. order: of convergence. equivariance,
     time_reversal: rotation angle [rad] or relative error of the rates. A symmetric energy-momentum
-    scheme of order two meets the defaults; an explicit scheme has no symmetry in time.
+    scheme of order two meets the defaults; an explicit Runge-Kutta method has no symmetry in time.
     """
 
     energy: float | None = 1e-12
