@@ -16,7 +16,9 @@ import numpy as np
 from rbgym.body import RigidBody
 from rbgym.compiled.record import Record
 from rbgym.envs import actuators
+from rbgym.envs.actuators.combined import Combined
 from rbgym.envs.orbit import Orbit
+from rbgym.envs.satellites import Satellite
 
 Path = tuple[str, ...]
 TASK, SATELLITE, DIFFICULTY, ARGUMENT = "task", "satellite", "difficulty", "argument"
@@ -26,6 +28,8 @@ _OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
 _TLE = "tle"  # a key that defines a whole orbit
 _WHOLE = {"reward", "satellite"}  # replaced as a whole: merged weights would mean neither reward
+# Classes whose objects `rebuilt` makes again.
+_CLASSES: list[Any] = [RigidBody, Satellite, Orbit, Combined, *actuators.NAMES.values()]
 
 
 @dataclass
@@ -179,9 +183,27 @@ def plain(value: Any) -> Any:
     if isinstance(value, Record):
         return {"kind": type(value).__name__, **plain(value._asdict())}
     if is_dataclass(value) and not isinstance(value, type):
-        return {"kind": type(value).__name__, **plain(vars(value))}
+        given = {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+        return {"kind": type(value).__name__, **plain(given)}
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return getattr(value, "__qualname__", type(value).__qualname__)
+
+
+def rebuilt(value: Any) -> Any:
+    """Arguments of `gym.make` from what `plain` made of them; ValueError for an object whose class
+    rbgym does not have."""
+    if isinstance(value, list):
+        return [rebuilt(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {name: rebuilt(one) for name, one in value.items()}
+    kind = found.pop("kind", None)
+    if kind is None:
+        return found
+    cls = next((one for one in _CLASSES if one.__name__ == kind), None)
+    if cls is None:
+        raise ValueError(f"an object of the class {kind} cannot be made from its plain data")
+    return cls(**found)

@@ -24,7 +24,7 @@ from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.agents.terminal import bar
 from rbgym.arguments import count
-from rbgym.envs.layers import plain
+from rbgym.envs.layers import plain, rebuilt
 from rbgym.quaternion import Array
 
 _FIRST = 4  # columns in front of the draws
@@ -44,8 +44,10 @@ class Campaign:
         """Open the campaign in a folder; ValueError if there is none. policies: by name, those that
         are objects, which the folder cannot hold."""
         config = read_json(Path(folder) / "campaign.json")
-        own = {**config["plan"]["policies"], **(policies or {})}
-        return cls(Plan(**{**config["plan"], "policies": own}), Path(folder), config["runs"])
+        plan = dict(config["plan"])
+        plan["policies"] |= policies or {}
+        plan["env_kwargs"] = rebuilt(plan["env_kwargs"])
+        return cls(Plan(**plan), Path(folder), config["runs"])
 
     @cached_property
     def pilot(self) -> Pilot:

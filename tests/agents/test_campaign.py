@@ -23,6 +23,7 @@ from rbgym.agents.campaigns import Campaign, Replay
 from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
 from rbgym.agents.campaigns.spread import Dispersions, distribution
+from rbgym.envs.actuators import Lag, ReactionWheels
 from rbgym.quaternion import from_rotation_vector, to_matrix
 from rbgym.registration import ENVIRONMENTS
 from refusals import refused
@@ -336,13 +337,13 @@ def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
     found.print()
 
 
-def test_a_policy_of_ones_own_flies_and_is_replayed(tmp_path):
+def test_a_policy_and_an_actuator_that_are_objects_fly_and_are_replayed(tmp_path):
     class Spin:
         def predict(self, observation, state=None, episode_start=None, deterministic=True):
             return np.full((len(observation), 4), 0.5), None
 
-    own = flown(tmp_path, 8, {"mine": Spin(), "pd": "pd"})
-    assert [*own.columns] == ["mine", "pd"]
+    objects = {"actuator": [Lag(0.2), ReactionWheels.pyramid()]}
+    flown(tmp_path, 8, {"mine": Spin(), "pd": "pd"}, env_kwargs=SHORT | objects)
     again = Campaign.open(tmp_path, {"mine": Spin()})
     assert Replay.of(again, 3).differs(again) == []
 
