@@ -7,7 +7,7 @@ removed. An argument that is None changes nothing.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from rbgym.body import RigidBody
 from rbgym.compiled.record import Record
 from rbgym.envs import actuators
-from rbgym.envs.actuators.combined import Combined
+from rbgym.envs.actuators.effector import Element
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.satellites import Satellite
 
@@ -28,8 +28,8 @@ _OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
 _TLE = "tle"  # a key that defines a whole orbit
 _WHOLE = {"reward", "satellite"}  # replaced as a whole: merged weights would mean neither reward
-# Classes whose objects `rebuilt` makes again.
-_CLASSES: list[Any] = [RigidBody, Satellite, Orbit, Combined, *actuators.NAMES.values()]
+# Bases of the classes whose objects `rebuilt` makes again.
+_BASES = Record, Element, RigidBody, Satellite, Orbit
 
 
 @dataclass
@@ -193,17 +193,24 @@ def plain(value: Any) -> Any:
 
 
 def rebuilt(value: Any) -> Any:
-    """Arguments of `gym.make` from what `plain` made of them; ValueError for an object whose class
-    rbgym does not have."""
+    """Arguments of `gym.make` from what `plain` made of them, tuples in place of lists; ValueError
+    for an object whose class rbgym does not have."""
     if isinstance(value, list):
-        return [rebuilt(one) for one in value]
+        return tuple(map(rebuilt, value))
     if not isinstance(value, Mapping):
         return value
     found = {name: rebuilt(one) for name, one in value.items()}
     kind = found.pop("kind", None)
     if kind is None:
         return found
-    cls = next((one for one in _CLASSES if one.__name__ == kind), None)
+    cls = next((one for one in _descendants(_BASES) if one.__name__ == kind), None)
     if cls is None:
         raise ValueError(f"an object of the class {kind} cannot be made from its plain data")
-    return cls(**found)
+    return cls(**{name: one for name, one in found.items() if one is not None})
+
+
+def _descendants(classes: Iterable[type]) -> Iterator[type]:
+    """The classes, and all that inherit from them."""
+    for one in classes:
+        yield one
+        yield from _descendants(one.__subclasses__())
