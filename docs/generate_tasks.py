@@ -46,7 +46,7 @@ HISTORY = {
     "gone.",
 }
 TRAINED = (
-    "task", "condition", "algorithm", "trained [s]", "success of seeds [%]", "best law",
+    "task", "condition", "algorithm", "trained [s] (to 95 %)", "success of seeds [%]", "best law",
     "success [%]: law", "policy", "return more than the law's, 95 % interval", "settled [s]: law",
     "policy", "effort [N m s]: law", "policy",
 )  # fmt: skip
@@ -117,6 +117,7 @@ def training() -> str:
     for env_id, whole in learned.items():
         for condition, one in {"true": whole, **whole.get("conditions", {})}.items():
             policy, law, more = one["policy"], one["of_law"], one["differences"]
+            learned_at = one["seconds_to_threshold"]
             rates = [f"{100 * rate:.1f}" for rate, _ in one.get("seeds", {}).values()]
             settled = [
                 "-" if x["settling_time"] is None else f"{x['settling_time']:.3g}"
@@ -124,7 +125,7 @@ def training() -> str:
             ]
             cells = (
                 *(env_id, condition, _algorithm(one) + ("" if one["shipped"] else ", not shipped")),
-                f"{one['seconds']:.0f}",
+                f"{one['seconds']:.0f} ({f'{learned_at:.0f}' if learned_at else '-'})",
                 *(" ".join(dict.fromkeys(rates)) or "-", f"`{one['law']}`"),
                 *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
                 "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),

@@ -289,5 +289,6 @@ def log_errors(ax: Axes, limit: float) -> None:
     """Make the axis of an error logarithmic, with a thin line at its limit unless that is nan."""
     ax.axhline(limit, color="black", linewidth=0.6)
     ax.set_yscale("log")
-    ax.set_ylim(np.nanmin([_LEAST, 0.5 * limit]), max(ax.get_ylim()[1], 10 * _LEAST))
+    least = min(_LEAST, 0.5 * limit) if limit > 0.0 else _LEAST
+    ax.set_ylim(least, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())
