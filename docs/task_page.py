@@ -20,7 +20,6 @@ from rbgym.envs.parts.rewards import Approach, Closeness, Miss, Shape
 from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, TurnedAway
 from rbgym.envs.task import Task
 
-_AT_THE_END = "Success does not end an episode: an evaluation reads it at the end."
 _HEAD = "| index | what | bounds |\n|---|---|---|"
 
 
@@ -28,7 +27,8 @@ def page(env: AttitudeEnv, steps: int) -> str:
     """The docstring of an env; sections that it lacks come from the parts of its task. steps: its
     time limit."""
     task, goal, effector = env.task, env.goal, env.task.effector()
-    limit = f"The time limit of `gym.make` is {steps} steps, {steps * task.dt:g} s."
+    limit = f"The time limit of `gym.make` is {steps} steps, {steps * task.dt:g} s. "
+    limit += "Success does not end an episode: evaluations read it at the end."
     made = {
         "Physics": "",
         "Observation": f"Observation: Box, float32\n{_table(env.columns)}",
@@ -41,7 +41,7 @@ def page(env: AttitudeEnv, steps: int) -> str:
     first, *own = re.split(r"^## ", inspect.cleandoc(env.__doc__ or ""), flags=re.MULTILINE)
     given = {re.split(r"\W", section)[0]: section.strip() for section in own}
     sections = {**made, **given}
-    sections["Success"] += f"\n\n{limit} {_AT_THE_END}"
+    sections["Success"] += f"\n\n{limit}"
     return "\n\n## ".join([first.strip(), *filter(None, sections.values())])
 
 
