@@ -10,7 +10,9 @@ Training results come from docs/learning.json, see docs/studies/train_every_task
 import inspect
 import json
 import math
+import re
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import gymnasium as gym
 import task_page
 from gymnasium.envs.registration import load_env_creator
 
+from rbgym.agents import controllers
 from rbgym.envs.parts.parameters import OF_BODY, OF_MOUNTING, OF_SENSOR
 from rbgym.registration import ENVIRONMENTS
 
@@ -43,7 +46,7 @@ HISTORY = {
     "gone.",
 }
 TRAINED = (
-    "task", "condition", "algorithm", "trained [s]", "success of seeds [%]", "best law",
+    "task", "condition", "algorithm", "trained [s] (to 95 %)", "success of seeds [%]", "best law",
     "success [%]: law", "policy", "return more than the law's, 95 % interval", "settled [s]: law",
     "policy", "effort [N m s]: law", "policy",
 )  # fmt: skip
@@ -63,15 +66,17 @@ def of_satellites(env_id: str) -> bool:
 
 def page(env_id: str) -> str:
     """The docstring and the sections from the parts, under the id."""
-    horizon, cls = ENVIRONMENTS[env_id][2], env_class(env_id)
-    text = task_page.page(cls.task, cls.__doc__)
+    with closing(gym.make(env_id)) as env:
+        text = task_page.page(env.unwrapped, ENVIRONMENTS[env_id][2])
+        laws = [f"`{name}`" for name in controllers.for_env(env, planners=True) if name != "idle"]
+    text = re.sub(r"docs/([\w/]+)\.md", r"[\1](../\1.md)", text)
     head = f"<!-- made by docs/generate_tasks.py from the docstring -->\n# {env_id}\n\n"
     first, rest = text.strip().split("\n\n", 1)
     shown = f"![A frame of {env_id}](../pictures/envs/{env_id}.png)"
     return (
-        f"{head}{first}\n\n{shown}\n\n{rest}\n\n## Version history\n"
-        f"{HISTORY[env_id.rpartition('-')[2]]}\n\n"
-        f"The time limit of `gym.make` is {horizon} steps.\n"
+        f"{head}{first}\n\n{shown}\n\n{rest}\n\n"
+        f"## Laws that fit\n{', '.join(laws)}: see [controllers](../controllers.md).\n\n"
+        f"## Version history\n{HISTORY[env_id.rpartition('-')[2]]}\n"
     )
 
 
@@ -112,6 +117,7 @@ def training() -> str:
     for env_id, whole in learned.items():
         for condition, one in {"true": whole, **whole.get("conditions", {})}.items():
             policy, law, more = one["policy"], one["of_law"], one["differences"]
+            learned_at = one["seconds_to_threshold"]
             rates = [f"{100 * rate:.1f}" for rate, _ in one.get("seeds", {}).values()]
             settled = [
                 "-" if x["settling_time"] is None else f"{x['settling_time']:.3g}"
@@ -119,7 +125,7 @@ def training() -> str:
             ]
             cells = (
                 *(env_id, condition, _algorithm(one) + ("" if one["shipped"] else ", not shipped")),
-                f"{one['seconds']:.0f}",
+                f"{one['seconds']:.0f} ({f'{learned_at:.0f}' if learned_at else '-'})",
                 *(" ".join(dict.fromkeys(rates)) or "-", f"`{one['law']}`"),
                 *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
                 "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),
@@ -155,7 +161,6 @@ def parameters() -> str:
 
 def measure(env_ids: list[str]) -> None:
     """Run every controller that fits on the test sets of these tasks, some seconds each."""
-    from rbgym.agents import controllers
     from rbgym.agents.judge.evaluation import evaluate
 
     found = json.loads(SOLVED.read_text("utf-8")) if SOLVED.exists() else {}
@@ -166,7 +171,7 @@ def measure(env_ids: list[str]) -> None:
             found[env_id][name] = {
                 "success": result.success_rate,
                 "settling": result.settling_time,
-                "final_error": round(result.final_error, 4),
+                "final_error": result.final_error and round(result.final_error, 4),
                 "by_category": result.by_category,
             }
     found = {env_id: found[env_id] for env_id in ENVIRONMENTS}

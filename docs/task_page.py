@@ -5,17 +5,17 @@ import inspect
 import math
 import re
 import textwrap
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.actuators.flexible import FlexibleModes
-from rbgym.envs.parts import constraints
-from rbgym.envs.parts.columns import BODY, Column, placed, width
+from rbgym.envs.base import AttitudeEnv
+from rbgym.envs.parts.columns import BODY, Column, width
 from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
-from rbgym.envs.parts.goals import Goal, Spin, Target
-from rbgym.envs.parts.observations import Hidden, More, TargetRate, rates_column
+from rbgym.envs.parts.goals import Axis, Goal, Spin, Target
+from rbgym.envs.parts.observations import Hidden, More, TargetRate
 from rbgym.envs.parts.rewards import Approach, Closeness, Miss, Shape
 from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, TurnedAway
 from rbgym.envs.task import Task
@@ -23,59 +23,43 @@ from rbgym.envs.task import Task
 _HEAD = "| index | what | bounds |\n|---|---|---|"
 
 
-def page(task: Task, text: str) -> str:
-    """The docstring of a task's env; sections that it lacks come from the task's parts."""
-    body = task.body()
-    goal = task.goal_of(body, task.weight_of(body))
-    effector = task.effector()
-    torque = task.torque(body, task.weight_of(body)) if callable(task.torque) else task.torque
+def page(env: AttitudeEnv, steps: int) -> str:
+    """The docstring of an env; sections that it lacks come from the parts of its task. steps: its
+    time limit."""
+    task, goal, effector = env.task, env.goal, env.task.effector()
+    limit = f"The time limit of `gym.make` is {steps} steps, {steps * task.dt:g} s. "
+    limit += "Success does not end an episode: evaluations read it at the end."
     made = {
         "Physics": "",
-        "Observation": f"Observation: Box, float32\n{_table(task, goal, effector)}",
-        "Action": _action(task, effector, torque),
+        "Observation": f"Observation: Box, float32\n{_table(env.columns)}",
+        "Action": _action(env.commands.values(), effector),
         "Reward": f"Reward\n{_wrapped(_reward(task, goal))}",
         "Start": f"Start\n{_wrapped(_start(task.start))}",
         "Success": f"Success, termination and truncation\n{_wrapped(_ends(task, goal))}",
         "Arguments": f"Arguments\n{_wrapped(_arguments(task, effector))}",
     }
-    first, *own = re.split(r"^## ", inspect.cleandoc(text), flags=re.MULTILINE)
+    first, *own = re.split(r"^## ", inspect.cleandoc(env.__doc__ or ""), flags=re.MULTILINE)
     given = {re.split(r"\W", section)[0]: section.strip() for section in own}
-    sections = {**made, **given}.values()
-    return "\n\n## ".join([first.strip(), *filter(None, sections)])
+    sections = {**made, **given}
+    sections["Success"] += f"\n\n{limit}"
+    return "\n\n## ".join([first.strip(), *filter(None, sections.values())])
 
 
-def _table(task: Task, goal: Goal, effector: Effector) -> str:
-    frame = "target" if goal.has_target() else "world"
-    rates = rates_column("angular_velocity", task.rate_limit, (1.0, 1.0, 1.0))
-    usual = task.difficulty.get("medium", {}).get("constraints")
-    limited = constraints.resolve(usual, goal, task.start, task.rate_limit, effector) or More()
-    sensor, rows, first = task.sensor.suited(task.dt, task.rate_limit), [_HEAD], 0
-    hidden = isinstance(task.form, Hidden)
-    if not hidden:
-        rows.append(
-            f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
-            "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |"
-        )
-        first = 4
-    if sensor.gyro or not hidden:
-        text = f"{_described(rates)} | rate limit plus what one period adds"
-        rows.append(f"| {first}-{first + 2} | {text} |")
-        first += 3
-    more = task.more, sensor.extra(), limited, effector
-    elements = task.actuator if isinstance(task.actuator, tuple) else ()
-    modes = (one.columns(task.rate_limit) for one in elements if isinstance(one, FlexibleModes))
-    parts = *(one.columns() for one in more), *modes
-    shown = placed((column for part in parts for column in part), first)
-    return "\n".join([*rows, *map(_row, shown.values())])
+def _table(columns: Mapping[str, Column]) -> str:
+    return "\n".join([_HEAD, *map(_row, columns.values())])
 
 
 def _row(one: Column) -> str:
     """The row of a quantity in the table."""
-    if len(set(np.ravel(one.low))) > 1:  # a quaternion
-        text = f"| {one.first} | w of the {_described(one)}; w >= 0 | [0, 1] |\n"
+    low, high = np.array(one.low), np.array(one.high)
+    if one.size == 4 and low[0] == 0.0:
+        what = _described(replace(one, words="" if one.name == "quaternion" else one.words))
+        text = f"| {one.first} | w of the {what}; of q and -q the one with w >= 0 | [0, 1] |\n"
         return text + f"| {one.first + 1}-{one.first + 3} | x, y, z of it | +-1 |"
-    low, high = float(np.min(one.low)), float(np.max(one.high))
-    bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
+    bounds = f"[{low.min():g}, {high.max():g}]"
+    if (low == -high).all():
+        each = [f"{value:.3g}" for value in high]
+        bounds = "+-" + (each[0] if len(set(each)) == 1 else f"({', '.join(each)})")
     last = f"-{one.first + one.size - 1}" if one.size > 1 else ""
     return f"| {one.first}{last} | {_described(one)} | {bounds} |"
 
@@ -101,8 +85,7 @@ def _amount(one: Column) -> str:
     return f"{1e6 * one.factor:.3g} u{one.unit}" if small else f"{one.factor:.4g} {one.unit}"
 
 
-def _action(task: Task, effector: Effector, torque: ArrayLike) -> str:
-    commands = effector.commands(np.broadcast_to(np.asarray(torque, dtype=float), (3,)), 1.0)
+def _action(commands: Collection[Column], effector: Effector) -> str:
     if not commands or any(one.frame != BODY and one.name != "wheel_torque" for one in commands):
         return ""
     text = f"{', then '.join(map(_command, commands))}, held over the period. "
@@ -124,11 +107,13 @@ def _command(one: Column) -> str:
 
 
 def _reward(task: Task, goal: Goal) -> str:
-    size, letters = _formula(task.dense(), goal)
-    angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
+    size, letters = _formula(task.dense(), goal, _rate_off(task, goal))
+    meant = [f"a is {goal.angle_off}"] if goal.angle_off else []
+    meant += [f"omega_d [rad/s] is {wanted}"] if (wanted := _wanted(task, goal)) else []
+    where = f", where {'; '.join([*meant, *letters])}" if [*meant, *letters] else ""
     return (
-        f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the target angular velocity '
-        f"[rad/s]{letters}. It is positive, so an early end never raises the return. "
+        f'reward="dense": 1 / ({size}), in (0, 1]{where}. '
+        "It is positive, so an early end never raises the return. "
         'reward="sparse": 1 in the success region, else 0.'
     )
 
@@ -137,9 +122,10 @@ def _ends(task: Task, goal: Goal) -> str:
     angle = f"a under {math.degrees(task.angle):.3g} degrees and " if goal.angle_off else ""
     fallen = " or the z axis falls below the horizontal" if task.lowest > -1.0 else ""
     return (
-        f"Success: {angle}{_rate_off(goal)} under {task.rate:.3g} rad/s"
-        f"{_clause(task.success())} in the last {task.settled_steps} steps "
-        f'(`info["is_success"]`). Terminates when |omega| exceeds {task.rate_limit:.4g} rad/s'
+        f"Success: {angle}{_rate_off(task, goal)} under {task.rate:.3g} rad/s"
+        f"{_clause(task.success())} in each of the last {task.settled_steps} steps, "
+        f'{task.settled_steps * task.dt:g} s (`info["is_success"]`). '
+        f"Terminates when |omega| exceeds {task.rate_limit:.4g} rad/s"
         f"{fallen}; truncated at the time limit, or if a step cannot be solved "
         f'(`info["integration_failed"]`). {_clause(task.ends)}{_clause(task.tally)}'
     )
@@ -154,9 +140,11 @@ def _arguments(task: Task, effector: Effector) -> str:
     substeps = str(task.substeps)
     if task.substeps != task.substeps_of_others:
         substeps += f", or {task.substeps_of_others} if another integrator is named"
-    follows = isinstance(task.goal, Target) and type(task.more) in (More, TargetRate)
-    reference = "reference ('nadir'), " if follows else ""
+    reference = "reference ('nadir'), " if _follows(task) else ""
     own = 'observation is "hidden" here; ' if isinstance(task.form, Hidden) else ""
+    held, seconds = task.settled_steps * task.dt, ""
+    if "seconds" in task.success_keys():
+        seconds = f'; success={{"seconds": {held:g}}} keeps that of success'
     if task.split:
         own = 'observation is "quaternion" and reward "dense" or "sparse" here; '
     return (
@@ -169,38 +157,62 @@ def _arguments(task: Task, effector: Effector) -> str:
         f"{reference}randomization, faults: {own}see docs/hooks.md. "
         "render_mode: see docs/rendering.md. "
         f"initial: {', '.join(map(repr, task.categories))}, or a dict with any of {start} "
-        f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
-        "max_episode_steps nor, unless success says seconds, the steps that success takes, so "
-        "an episode lasts a different time: see docs/hooks.md."
+        f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt keeps the number of "
+        f"steps of an episode and of success, and so changes both times{seconds}: see "
+        "docs/hooks.md."
     )
 
 
 # --- sentences on the parts -----------------------------------------------------------------
 
 
-def _rate_off(goal: Goal) -> str:
-    return "|omega_z - omega_d|" if isinstance(goal, Spin) else "|omega - omega_d|"
+def _follows(task: Task) -> bool:
+    """Whether the argument `reference` moves its target."""
+    return isinstance(task.goal, Target) and type(task.more) in (More, TargetRate)
 
 
-def _formula(shape: Shape, goal: Goal) -> tuple[str, str]:
+def _wanted(task: Task, goal: Goal) -> str:
+    """The angular velocity of the goal in words; "" if it is always zero."""
+    match goal:
+        case Spin():
+            return "the target spin"
+        case Target():
+            moves = task.reference(task.dt).moves()
+            unless = "" if moves else ", zero unless `reference` moves the target"
+            return f"the target's angular velocity{unless}" if moves or _follows(task) else ""
+        case Axis():
+            rates = {"about the vertical": goal.precession, "about the z axis": goal.spin}
+            return " and ".join(f"{rate:.4g} {axis}" for axis, rate in rates.items() if rate)
+    return ""
+
+
+def _rate_off(task: Task, goal: Goal) -> str:
+    if isinstance(goal, Spin):
+        return "|omega_z - omega_d|"
+    return "|omega - omega_d|" if _wanted(task, goal) else "|omega|"
+
+
+def _formula(shape: Shape, goal: Goal, rate_off: str) -> tuple[str, list[str]]:
     """1/P + effort, and the meaning of its letters, without the goal's."""
     if isinstance(shape, Miss):
-        off = f"(a / {shape.angle:.3g})^2 + " if goal.angle_off else ""
-        full = shape.momentum < math.inf
-        rotors = f" + (|h| / {shape.momentum:g})^2" if full else ""
+        parts = [f"a / {shape.angle:.3g}"] if goal.angle_off else []
+        parts += [f"{rate_off} / {shape.rate:.3g}"]
+        letters = []
+        if shape.momentum < math.inf:
+            parts += [f"|h| / {shape.momentum:g}"]
+            letters = ["h [kg m^2/s] is the momentum of the wheels"]
         size = f"1 + {shape.steepness:g} (sqrt(1 + s) - 1) + {shape.effort_weight:g} mean(action^2)"
-        miss = f"; s^2 = {off}({_rate_off(goal)} / {shape.rate:.3g})^2{rotors}"
-        miss += ", the miss in tolerances"
-        return size, f"{miss}; h [kg m^2/s] is the momentum of the wheels" if full else miss
+        s = f"sqrt({' + '.join(f'({one})^2' for one in parts)})" if parts[1:] else parts[0]
+        return size, [*letters, f"s = {s} is the miss in tolerances"]
     if not isinstance(shape, Closeness | Approach):
-        return "1/P + effort", ""
+        return "1/P + effort", []
     off = f"(2 sin(a/2) / {shape.scale:g})^2 + " if goal.angle_off else ""
-    effort = f"{shape.effort_weight:g} mean(action^2)"
-    size = f"1 + {off}{shape.rate_weight:g} {_rate_off(goal)}^2 + {effort}"
+    rate, effort = (f"{w:g} ".removeprefix("1 ") for w in (shape.rate_weight, shape.effort_weight))
+    size = f"1 + {off}{rate}{rate_off}^2 + {effort}mean(action^2)"
     if isinstance(shape, Closeness):
-        return size, ""
+        return size, []
     away = f" + (d / {shape.distance:g})^2 + {shape.speed_weight:g} |v|^2"
-    return size + away, "; d [m] is the distance from the dock, v [m/s] the velocity"
+    return size + away, ["d [m] is the distance from the dock, v [m/s] the velocity"]
 
 
 def _range(low: float, high: float) -> str:

@@ -412,7 +412,7 @@ def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
     """What a policy, or the one that the package has, or a law makes of a part of the test set."""
     policy = policies.load(env_id) if policy is None else policy
     found = judge.evaluate(policy, env_id, episodes)
-    numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error)
+    numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error or 0.0)
     histories = {k: getattr(found, k) for k in ("time", "attitude_error", "rate_error", "settled")}
     more = (
         "overshoot", "effort", "torque_variation", "wheel_turns", "unwound", "eigenaxis_share",

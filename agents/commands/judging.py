@@ -163,7 +163,12 @@ def evaluate(
     split: options.Split = "test",
     seed: Annotated[int, Option(help="Seed of fresh start states.", min=0)] = 0,
     intervals: Annotated[
-        bool, Option("--intervals", help="Print differences with confidence intervals.")
+        bool,
+        Option(
+            "--intervals",
+            help="Print differences from the first policy, with 95 % intervals: "
+            "a bootstrap over the start states. Seeds of training play no part.",
+        ),
     ] = False,
     plot: options.Plot = None,
     video: options.Video = None,

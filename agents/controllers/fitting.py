@@ -31,7 +31,13 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
     gain, or if it does not fit the env; warns if the env is outside the law's `validity`.
     """
     plant, gains = _plant(name, env, gains)
-    made = _made(name, plant, gains)
+    try:
+        made = _made(name, plant, gains)
+    except ValueError as error:
+        fits = for_env(env, planners=True)
+        if name in fits:  # a gain is wrong
+            raise
+        raise ValueError(f"{error}; these laws fit: {', '.join(fits)}") from None
     for words, most, of in made.holds:
         if (value := of(plant)) >= most:
             warnings.warn(

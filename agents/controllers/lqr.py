@@ -23,7 +23,12 @@ def for_env(env: Any, **gains: Any) -> Law:
     plant = plant_of(env)
     if plant.target:
         return AttitudeLQR.for_env(plant, **gains)
-    if plant.axis is not None and plant.potential.is_free():
+    if plant.axis is None:
+        raise ValueError(
+            "env must have a target attitude, or an axis that is to stand or turn steadily, for "
+            f"linear-quadratic control; its goal is {plant.goal!r}"
+        )
+    if plant.potential.is_free():
         return SpinLQR.for_env(plant, **gains)
     return (UprightLQR if plant.goal == Axis() else PrecessionLQR).for_env(plant, **gains)
 

@@ -21,10 +21,10 @@ class Evaluation:
     success_interval: Wilson's 95 % interval of the success rate. by_category: success rates.
     length: mean [steps]. violating: share of the episodes that violate a constraint, or None.
     unwound: number of successes by the long way round. The others are medians, None where they do
-    not apply: final_error, overshoot: of the attitude [deg]; settling_time [s], over the successes;
-    effort [N m s]; torque_variation [N m]; wheel_turns: revolutions of a wheel; eigenaxis_share:
-    settling time over the least time of a turn about the eigenaxis, from rest. played: the
-    episodes.
+    not apply: final_error, overshoot: of the attitude [deg], if the goal has one; settling_time
+    [s], over the successes; effort [N m s]; torque_variation [N m]; wheel_turns: revolutions of a
+    wheel; eigenaxis_share: settling time over the least time of a turn about the eigenaxis, from
+    rest. played: the episodes.
     """
 
     episodes: int
@@ -32,7 +32,7 @@ class Evaluation:
     std_return: float
     success_rate: float
     success_interval: tuple[float, float]
-    final_error: float
+    final_error: float | None
     settling_time: float | None
     length: float
     violating: float | None
@@ -84,6 +84,7 @@ def summary(played: PlayedEpisodes) -> Evaluation:
     success = played.success
     n, successes = len(success), int(success.sum())
     times, long_way = settling(played), unwound(played)
+    turning = bool(np.nanmax(played.attitude_error) > 0.0)  # 0 if any attitude will do
     reached = np.where(success & np.isfinite(times), times, np.nan)
     return Evaluation(
         episodes=n,
@@ -91,7 +92,7 @@ def summary(played: PlayedEpisodes) -> Evaluation:
         std_return=float(played.returns.std()),
         success_rate=successes / n,
         success_interval=wilson_interval(successes, n),
-        final_error=float(np.degrees(np.median(final_error(played)))),
+        final_error=float(np.degrees(np.median(final_error(played)))) if turning else None,
         settling_time=_median(times[success]),
         length=float(played.lengths.mean()),
         violating=None if np.isnan(played.costs).any() else float((played.costs > 0.0).mean()),
@@ -99,7 +100,7 @@ def summary(played: PlayedEpisodes) -> Evaluation:
             str(name): float(success[played.category == name].mean())
             for name in dict.fromkeys(played.category)
         },
-        overshoot=_median(np.degrees(overshoot(played))),
+        overshoot=_median(np.degrees(overshoot(played))) if turning else None,
         effort=float(np.median(effort(played))),
         torque_variation=float(np.median(torque_variation(played))),
         wheel_turns=_median(wheel_turns(played)),

@@ -51,9 +51,8 @@ def card(title: str, evaluations: Mapping[str, Evaluation]) -> Figure:
         percent = 100.0 * np.arange(len(times) + 1) / len(found.success)
         steps = [0.0, *times, found.time[-1]], [*percent, percent[-1]]
         right.step(*steps, where="post", **style.line(k))
-    left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
     left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
-    log_errors(left)
+    log_errors(left, np.degrees(angle) if turning else rate)
     right.set_ylabel("settled by then [% of episodes]")
     right.set_ylim(0, 102)
     for ax in (left, right):

@@ -38,8 +38,9 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
-# Columns that are left out if all cells are empty: for tasks with constraints, wheels, a target.
-_OF_SOME = ("violating [%]", *tuple(_COLUMNS)[-3:])
+# Columns that are left out if all cells are empty: for tasks with an attitude, constraints, wheels,
+# a target.
+_OF_SOME = ("final error [deg]", "violating [%]", "overshoot [deg]", *tuple(_COLUMNS)[-3:])
 
 
 def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:

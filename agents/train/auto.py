@@ -110,6 +110,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             else:
                 learner.before, learner.seconds = steps, seconds
                 job.report(f"starts with: {run.summary(learner.judge(config))}")
+                run.put_policy(folder, config, learner.results, network, spaces)
                 learner.save(folder.checkpoint)
             results = analytic.improve(learner, config, folder, job, callbacks)
             best = learner.best_network

@@ -182,6 +182,8 @@ def model_card(config: Mapping[str, Any], loaded: str) -> str:
     by_category = ", ".join(f"{k} {100 * v:.1f} %" for k, v in results["by_category"].items())
     settling = results["settling_time"]
     settled = "-" if settling is None else f"{settling:.3g} s"
+    error = results["final_error"]
+    final = "" if error is None else f"| median attitude error at the end | {error:.3g}° |\n"
     threshold = training["time_to_threshold"]
     reached = "was not reached" if threshold is None else f"took {threshold:.1f} s"
     env_id, algo = config["env_id"], config["algo"].upper().replace("_", "-")
@@ -214,8 +216,7 @@ On the {results["episodes"]} start states of the task's test set:
 | success | {success} |
 | by category | {by_category} |
 | return | {results["mean_return"]:.1f} ± {results["std_return"]:.1f} |
-| median attitude error at the end | {results["final_error"]:.3g}° |
-| median settling time | {settled} |
+{final}| median settling time | {settled} |
 
 Trained with `{config["command"]}`: {training["timesteps"]:,} environment steps in
 {training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on the

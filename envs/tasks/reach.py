@@ -43,7 +43,7 @@ class AttitudeReachEnv(AttitudeEnv):
     ## Observation: Dict of Box, float32
     | key | what | bounds |
     |---|---|---|
-    | observation (7,) | canonical quaternion; body rates / (2 rad/s) | [-1, 1]; a little over |
+    | observation (7,) | canonical quaternion; body rates / (2 rad/s) | +-1, +-(1.07, 1.21, 1.86) |
     | achieved_goal (4,) | that quaternion | [-1, 1], the first in [0, 1] |
     | desired_goal (4,) | canonical quaternion of the target | [-1, 1], the first in [0, 1] |
 

@@ -252,7 +252,8 @@ def pointing(
 ) -> Figure:
     """Attitude error [deg], if the goal has an attitude, and rate error [rad/s] over time [s], by
     name: the median, and a band of 90 % of the episodes. settled: limits of angle [rad] and rate
-    [rad/s] at success, as thin lines. The axes end at 1e-3. ValueError if there is no run."""
+    [rad/s] at success, as thin lines. The axes begin at 1e-3, or below a smaller limit. ValueError
+    if there is no run."""
     style.named("runs", runs, Errors)
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
@@ -261,16 +262,13 @@ def pointing(
         if turning:
             _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
         _draw_errors(axes[-1], k, run.time, run.rate, name)
-    if settled is not None:
-        angle, rate = finite("settled", settled, (2,))
-        for ax, limit in zip(axes[::-1], (rate, np.degrees(angle)), strict=False):
-            ax.axhline(limit, color="black", linewidth=0.6)
+    angle, rate = (np.nan, np.nan) if settled is None else finite("settled", settled, (2,))
+    for ax, limit in zip(axes[::-1], (rate, np.degrees(angle)), strict=False):
+        log_errors(ax, limit)
     axes[0].set_ylabel("attitude error [deg]")
     axes[-1].set_ylabel("rate error [rad/s]")
     thin = "" if settled is None else "  (thin lines: limits of success)"
     axes[-1].set_xlabel(f"time [s]{thin}")
-    for ax in axes:
-        log_errors(ax)
     axes[0].legend()
     return figure
 
@@ -287,7 +285,10 @@ def an_attitude_counts(errors: Iterable[Errors]) -> bool:
     return any(np.nanmax(one.attitude) > 0 for one in errors)
 
 
-def log_errors(ax: Axes) -> None:
+def log_errors(ax: Axes, limit: float) -> None:
+    """Make the axis of an error logarithmic, with a thin line at its limit unless that is nan."""
+    ax.axhline(limit, color="black", linewidth=0.6)
     ax.set_yscale("log")
-    ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
+    least = min(_LEAST, 0.5 * limit) if limit > 0.0 else _LEAST
+    ax.set_ylim(least, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())

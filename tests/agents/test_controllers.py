@@ -75,6 +75,7 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
     ("bang_bang", "AttitudeTracking-v1", "env must have a target at rest for bang-bang slews"),
     ("lqr", "AttitudeTracking-v1", "env must have a target at rest for linear-quadratic control"),
     ("lqr", "SoftWall-v0", "env must be a heavy top that precesses"),
+    ("lqr", "Detumble-v1", "env must have a target attitude, or an axis .* laws fit: pd, idle"),
     ("swing_up", "AttitudeSlew-v1", "env must be a top with an upright goal"),
     ("b_dot", "AttitudeSlew-v1", "env must have magnetorquers alone for this"),
     ("magnetic_rate", "Detumble-v1", "env must have magnetorquers alone for this"),
