@@ -141,8 +141,9 @@ figure.savefig("drifts.png")
 figure
 
 # %% [markdown]
-# Conserving is not the same as being on time. A heavy top, 0.4 s: the error of the attitude against
-# the processor time of one of 2,048 tops, with more and more steps. The reference is `exact:6`.
+# Conserving is not the same as being on time. A heavy top, 0.4 s: the error of the attitude [rad]
+# and the processor time of one of 2,048 tops, with more and more steps. The reference is
+# `exact:6`.
 
 # %%
 top, weight = rbgym.RigidBody(inertia=[0.5, 0.7, 0.3]), rbgym.HeavyTop(5.886)
