@@ -30,8 +30,8 @@ HEADINGS = (
     "order",
     "conserves, free",
     "conserves, heavy top",
-    "energy drift",
-    "momentum drift",
+    "energy drift, heavy top",
+    "momentum drift, free body",
     "ns per step, bare top",
     "error at equal cost",
     "largest angle, free / top",
@@ -39,8 +39,8 @@ HEADINGS = (
 ALL = (*integrators.names(), *integrators.KICKED)
 # Columns that are aligned to the right, where no line is broken.
 NUMBERS = (
-    "energy drift",
-    "momentum drift",
+    "energy drift, heavy top",
+    "momentum drift, free body",
     "ns per step, bare top",
     "error at equal cost",
 )

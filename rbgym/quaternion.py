@@ -2,6 +2,10 @@
 
 Convention, here and everywhere: scalar first (w, x, y, z), unit length, body to world,
 x_world = q x_body q*. q and -q are the same attitude.
+
+Schemes and other compiled classes call those of `Vector`, a tuple (x, y, z) of any unit, and
+`Quaternion`, a tuple (w, x, y, z); `rbgym.integrators.rotations.exponential` gives them the
+quaternion of a rotation vector of up to 4 rad.
 """
 
 import math
@@ -26,26 +30,31 @@ _TAYLOR = tuple(_REST)
 
 @inlined
 def dot(a: Vector, b: Vector) -> float:
+    """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inlined
 def cross(a: Vector, b: Vector) -> Vector:
+    """Vector product a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @inlined
 def add(a: Vector, b: Vector) -> Vector:
+    """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @inlined
 def sub(a: Vector, b: Vector) -> Vector:
+    """a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @inlined
 def scale(s: float, a: Vector) -> Vector:
+    """s a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
@@ -57,6 +66,7 @@ def times(a: Vector, b: Vector) -> Vector:
 
 @inlined
 def qmul(p: Quaternion, q: Quaternion) -> Quaternion:
+    """p o q."""
     return (
         p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
         p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
@@ -67,16 +77,19 @@ def qmul(p: Quaternion, q: Quaternion) -> Quaternion:
 
 @inlined
 def qconj(q: Quaternion) -> Quaternion:
+    """(w, -x, -y, -z): the inverse of a unit quaternion."""
     return (q[0], -q[1], -q[2], -q[3])
 
 
 @inlined
 def qdot(p: Quaternion, q: Quaternion) -> float:
+    """Scalar product of four components."""
     return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
 @inlined
 def qscale(s: float, q: Quaternion) -> Quaternion:
+    """s q."""
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
@@ -88,7 +101,7 @@ def polished(q: Quaternion) -> Quaternion:
 
 @inlined
 def to_world(q: Quaternion, v: Vector) -> Vector:
-    """R(q) v."""
+    """R(q) v: a vector in body axes, seen in world axes. q: of unit length."""
     u = (q[1], q[2], q[3])
     t = cross(u, v)
     t = add(t, t)
@@ -97,7 +110,7 @@ def to_world(q: Quaternion, v: Vector) -> Vector:
 
 @inlined
 def to_body(q: Quaternion, v: Vector) -> Vector:
-    """R(q)^T v."""
+    """R(q)^T v: a vector in world axes, seen in body axes. q: of unit length."""
     u = (q[1], q[2], q[3])
     t = cross(v, u)
     t = add(t, t)

@@ -102,8 +102,9 @@ class Campaign:
                 write(table, path)
 
     @cached_property
-    def columns(self) -> dict[str, dict[str, Array]]:
-        """The columns (runs,) by name, of each contender; ValueError if runs are missing."""
+    def columns(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """The columns (runs,) by name, of each contender: numbers, booleans (`success`) or text
+        (`ended`). ValueError if runs are missing."""
         path = self.folder / "runs.parquet"
         table = parquet.read_table(path) if path.exists() else None
         if table is None or len(table) != self.runs * len(self.plan.policies):

@@ -180,9 +180,11 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         numbers, out, law = _of_field(law, law.first), ["coils"], law.law
     if type(law) not in _LAWS:
         able = ", ".join(kind.__name__ for kind in _LAWS)
+        late = isinstance(law, controllers.Foreseeing)
+        got = "one that predicts over them: make it for an env without, with the same gains"
         raise ValueError(
             f"policy must be a network without memory or one of the laws {able}, without a delay "
-            f"or a lag, got {type(law).__name__}"
+            f"or a lag, got {got if late else type(law).__name__}"
         )
     piece, *names = _LAWS[type(law)]
     numbers |= _of_law(law) | {name: getattr(law, name) for name in names}

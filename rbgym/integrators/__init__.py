@@ -77,7 +77,10 @@ def known(name: str) -> tuple[str, int | None]:
     """
     base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not isinstance(base, str) or base not in _MODULES:
-        raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint(base, names())}")
+        raise ValueError(
+            f"integrator must be one of {names()} or, in Python, the Integrator of your own scheme "
+            f"itself, got {name!r}{hint(base, names())}"
+        )
     if colon and not order.isdecimal():
         raise ValueError(f"integrator must end in an order, such as '{base}:4', got {name!r}")
     return base, int(order) if colon else None

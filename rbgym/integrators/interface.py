@@ -14,7 +14,8 @@ from rbgym.quaternion import Quaternion, Vector
 
 
 class Body(NamedTuple):
-    """Principal moments J [kg m^2], their reciprocals, rotor momentum [kg m^2/s]."""
+    """Principal moments J [kg m^2], their reciprocals, rotor momentum [kg m^2/s], principal axes:
+    three vectors (x, y, z)."""
 
     J: Vector
     J_inv: Vector
@@ -31,11 +32,13 @@ class Kicks(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The data of one step: its start, the held torque u, the length h and the scheme's memory.
+    """The data of one step: its start, the held torque, the length and the scheme's memory.
 
-    q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
-    whether the torque was set since the last step. For kicked schemes only: the kicks, and `later`,
-    the potential at the end of the step.
+    q: attitude, a unit quaternion (w, x, y, z). L, Pi_0: angular momentum with that of the rotors
+    [kg m^2/s], in world axes and in principal axes. o_0: direction of the potential, a unit vector
+    in principal axes. u: held torque [N m], principal axes. h: length of the step [s]. memory: what
+    the last step returned, () without memory. is_new: whether the torque was set since the last
+    step. For kicked schemes only: the kicks, and `later`, the potential at the end of the step.
     """
 
     q: Quaternion
@@ -67,7 +70,14 @@ class Scheme(Record):
 
     @required
     def finish(self, potential, body, step, x):
-        """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
+        """The state after the step: attitude (w, x, y, z), momentum in world axes [kg m^2/s], work
+        of the torque u [J], memory.
+
+        potential: `potential.torque(u, o)` is the sum of both torques [N m] at the direction o, and
+        `to_body(turn, step.o_0)` that direction after a turn. body: a `Body`. step: a `Step`. x:
+        solution of the equation, or what `prepare` returned. The work, 0.0 for a scheme that does
+        not conserve energy, is added to the level to which the engine projects it.
+        """
 
     def with_rotors(self):
         """The scheme, of equal memory, that steps bodies with rotors; a constant."""
@@ -120,8 +130,9 @@ class AnyScheme(Scheme):
 class Explicit(Scheme):
     """A scheme without unknowns: `finish`, or `prepare` and `finish`, do everything.
 
-    To reject a step beyond its reach, the scheme returns NaN as L_1. The engine never calls
-    `equation` and `defect` of such a scheme.
+    To reject a step beyond its reach, the scheme returns NaN as the momentum: the state then stays
+    as it was before the step, `rbgym.simulate` raises IntegrationError, and an environment ends the
+    episode of that body. The engine never calls `equation` and `defect` of such a scheme.
     """
 
     is_explicit = constant(True)
@@ -198,15 +209,19 @@ CONSERVES_MOMENTUM = conserved((MOMENTUM,), (UPRIGHT,), (UPRIGHT,))
 
 @dataclass(frozen=True)
 class Integrator:
-    """One scheme of the catalogue.
+    """One scheme of the catalogue, or of your own.
 
+    name, title, source: for tables and errors. scheme: an instance of a subclass of `Explicit` or
+    `Implicit`. symmetric: whether a step back returns to the start; such a scheme can be composed.
     order: for the motion under a held torque and a potential; free_order: for the free motion, if
     that is higher (infinite: exact to round-off).
     conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
     invariants that it conserves to round-off: "energy", "angular_momentum" (the world vector),
     "vertical_momentum" (its component along the world's third axis) and "spin", the rate about the
-    third axis if J_1 = J_2, not J_3, and the potential has that axis. Every scheme reports
-    quaternions of unit length.
+    third axis if J_1 = J_2, not J_3, and the potential has that axis; by default none. Usual ones
+    are in `interface`: `CONSERVES_ALL`, the first two of a free body, energy and vertical momentum
+    in potentials; `CONSERVES_FREE_ENERGY`, the same without the energy in potentials;
+    `CONSERVES_MOMENTUM`, without any energy. Every scheme reports quaternions of unit length.
     energy_by_projection: whether a projection, not the scheme itself, conserves the energy in a
     potential or with rotors: it removes a part of each step's error.
     supports: some of "potential", "torque" (held over the step), "rotors", "translation" (the

@@ -21,6 +21,7 @@ from rbgym.validation.papers import PAPER_CLAIMS, Measure
 T = TypeVar("T")
 Progress = Callable[[int, int], None] | None
 Names = Sequence[str] | None
+Schemes = Sequence[str | Integrator] | None
 Tested = tuple[str, str, list[Claim]]
 
 __all__ = [
@@ -35,18 +36,21 @@ __all__ = [
 
 
 def validate(
-    names: Names = None,
+    names: Schemes = None,
     *,
     cases: Names = None,
     steps: int = 20_000,
     jobs: int = 1,
     progress: Progress = None,
 ) -> list[Claim]:
-    """Claims on the named integrators over runs of `steps` steps; default all, with `KICKED`.
+    """Claims on integrators over runs of `steps` steps; default all, with `KICKED`.
 
     A declared invariant must drift less than its bound, one not declared more than its own bound;
-    orders and symmetry must be as declared. cases: of "none", "heavy_top", "soft_wall" and
-    "gravity_gradient", default all. jobs: number of processes. progress: called with (done, all).
+    orders and symmetry must be as declared.
+
+    names: of the catalogue; in place of one, an `Integrator` of your own, such as `mine` in
+    `validate([mine])`. cases: of "none", "heavy_top", "soft_wall" and "gravity_gradient", default
+    all. jobs: number of processes. progress: called with (done, all).
     Raises ValueError for bad arguments; ChildProcessError if one of several processes is killed.
     """
     steps = count("steps", steps)
@@ -55,7 +59,7 @@ def validate(
 
 
 def validate_endurance(
-    names: Names = None, *, steps: int = ENDURANCE, jobs: int = 1, progress: Progress = None
+    names: Schemes = None, *, steps: int = ENDURANCE, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
     """Claims that no conserved quantity of free bodies and of the heavy top has a trend over ten
     million steps. names, jobs, progress: see `validate`."""
@@ -69,7 +73,7 @@ def validate_endurance(
 
 
 def validate_derivatives(
-    names: Names = None, *, cases: Names = None, jobs: int = 1, progress: Progress = None
+    names: Schemes = None, *, cases: Names = None, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
     """Claims that `Batch.jacobian` returns the derivatives of the steps themselves. Arguments and
     errors: see `validate`. Each pair of integrator and case compiles for half a minute, once."""
@@ -78,7 +82,7 @@ def validate_derivatives(
 
 
 def validate_external(
-    names: Names = None, *, jobs: int = 1, progress: Progress = None
+    names: Schemes = None, *, jobs: int = 1, progress: Progress = None
 ) -> list[Claim]:
     """Claims that the motions end where others published, see `external.EXTERNAL`; for "exact" also
     the errors of a thousand free bodies in last places. Arguments: see `validate`."""
@@ -104,16 +108,17 @@ def _pairs(names: Any, cases: Any) -> list[tuple[Integrator, Case]]:
     return [(record, case) for record in records for case in applicable(record, kinds)]
 
 
-def _names(given: Any) -> tuple[str, ...]:
-    names = _listed("names", given)
+def _names(given: Any) -> tuple[Any, ...]:
+    names = _listed("names", given, Integrator)
     return (*integrators.names(), *integrators.KICKED) if names is None else names
 
 
-def _listed(what: str, given: Any) -> tuple[str, ...] | None:
+def _listed(what: str, given: Any, or_else: type = str) -> tuple[Any, ...] | None:
     if given is None:
         return None
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
-        raise ValueError(f"{what} must be a list of names, got {given!r}")
+    if not isinstance(given, list | tuple) or not all(isinstance(x, str | or_else) for x in given):
+        records = "" if or_else is str else ", or of records of your own"
+        raise ValueError(f"{what} must be a list of names{records}, got {given!r}")
     return tuple(given)
 
 

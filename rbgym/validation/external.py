@@ -64,7 +64,7 @@ _TABLE = json.loads(files(__package__).joinpath("external.json").read_text("utf-
 EXTERNAL = {kind: _published(kind, given) for kind, given in _TABLE.items()}
 
 
-def external_claims(name: str, kind: str) -> list[Claim]:
+def external_claims(name: str | Integrator, kind: str) -> list[Claim]:
     """Claims that a scheme's error at the known end falls with its order when the step is halved,
     and that schemes of exact free motions and kicks lie within the spread of the tools."""
     record, truth = integrators.get(name), EXTERNAL[kind]
@@ -76,10 +76,10 @@ def external_claims(name: str, kind: str) -> list[Claim]:
     for what, own in truth.own.items():
         label, bound = f"{what} error [{UNIT[what]}]", own + coarse[what] / 2 ** (order - TOLERANCE)
         said = f"order {order}, dt = {dt / 2:g} s"
-        claims.append(below(name, kind, label, said, fine[what], bound))
-        if name in integrators.KICKED:
+        claims.append(below(record.name, kind, label, said, fine[what], bound))
+        if record.name in integrators.KICKED:
             said, spread = f"within the spread, dt = {dt:g} s", truth.spread[what]
-            claims.append(below(name, kind, label, said, coarse[what], spread))
+            claims.append(below(record.name, kind, label, said, coarse[what], spread))
     return claims
 
 

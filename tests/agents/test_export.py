@@ -458,7 +458,7 @@ def test_no_name_ends_the_comment(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kwargs", "kind"),
     [("mpc", {}, "ModelPredictive"),
-     ("pid", {"actuator": {"delay": {"seconds": 0.2}}}, "Foreseeing"),
+     ("pid", {"actuator": {"delay": {"seconds": 0.2}}}, "one that predicts"),
      ("pd", {"actuator": ["wheels", "thrusters"]}, "Unloading")],
 )  # fmt: skip
 def test_other_laws_are_refused(name, kwargs, kind, tmp_path):

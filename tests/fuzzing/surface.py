@@ -18,9 +18,9 @@ NOT_ATTACKED = {
             "ScalableState", "ScalableTrajectory", "Trajectory",
             "agents.campaigns.Campaign", "agents.campaigns.Replay", "agents.campaigns.Report",
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
-            "agents.policies.TrainedPolicy", "integrators.Integrator",
+            "agents.policies.TrainedPolicy", "integrators.Integrator", "integrators.interface.Step",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
-            "validation.Claim", "validation.declared",
+            "validation.Claim", "validation.declared", "integrators.interface.Body",
         )], _RECORD),
     **dict.fromkeys(
         ["rbgym.agents.campaigns.campaign", "rbgym.agents.train.sb3.training.learn"], _LONG),

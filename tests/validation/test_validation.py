@@ -76,7 +76,7 @@ def test_without_names_and_cases_everything_is_measured(monkeypatch):
 
 
 def test_two_processes_measure_what_one_does():
-    one = validate(["akw"], cases=["none"], steps=10)
+    one = validate([integrators.get("akw")], cases=["none"], steps=10)
     seen = []
     two = validate(
         ["akw"], cases=["none"], steps=10, jobs=2, progress=lambda *done: seen.append(done)
