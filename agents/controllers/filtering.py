@@ -28,6 +28,8 @@ _ROUNDING = 1e-7  # rad, of attitudes in float32
 _UNIT = 1e-3  # largest error of a quaternion's length
 _SAME = 2e-7  # attitudes that differ by less in all components are the same measurement
 _LOST = 30.7  # chi-square of three numbers; one in a million is beyond it
+_NOISE = 16.3  # the same; one in a thousand is beyond it
+_TINY = 1e-300  # instead of a square that is zero
 _FAR = 0.5  # rad, standard deviation beyond which a turn says little about the bias
 _UNEVEN = 1e-3  # share of the target's turn in a control period that its rates may miss
 
@@ -37,8 +39,8 @@ class Belief(NamedTuple):
 
     attitude: (n, 4). bias: (n, 3), of the gyros [rad/s]. covariance: (n, 6, 6), of the small turn
     about the body axes [rad] from the estimated attitude to the true one, and of the true bias
-    minus the estimated. rate, wanted: (n, 3) [rad/s], body axes, of the body and of the target.
-    seen: (n, 4), the latest attitude of the star tracker. past: estimates of the last control
+    minus the estimated. rate: (n, 3) [rad/s], body axes, the mean of the control period, and
+    end_rate at its end. wanted: (n, 3) [rad/s], body axes, of the target. seen: (n, 4), the latest attitude of the star tracker. past: estimates of the last control
     periods, oldest first, as many as the star tracker's delay.
     """
 
@@ -46,6 +48,7 @@ class Belief(NamedTuple):
     bias: Array
     covariance: Array
     rate: Array
+    end_rate: Array
     wanted: Array
     seen: Array
     past: tuple["Belief", ...] = ()
@@ -68,6 +71,16 @@ class Gyros:
         self.dt, self.of_turn = dt, v * dt + u * dt**3 / 3.0
         self.of_both, self.of_bias = -0.5 * u * dt**2, u * dt
         self.left = sensor.quantisation**2 / 12.0
+        self._of_change = 2.0 * v / dt + 6.0 * self.left / dt**2
+
+    def end_rate(self, before: Array, rate: Array) -> Array:
+        """The rate (n, 3) [rad/s] at the end of a control period from the mean rates of the period
+        before it and of itself. A steady acceleration makes it differ from the mean by half of
+        their change, of which noise alone would explain a part."""
+        change = rate - before
+        square = np.sum(change**2, axis=1, keepdims=True)
+        noise = np.minimum(_NOISE * self._of_change, square)
+        return np.asarray(rate + 0.5 * change * (1.0 - noise / np.maximum(square, _TINY)))
 
     def spread(self, P: Array, a: Array, whole: Array) -> Array:
         """Propagate the covariance (n, 6, 6) of turn and bias over a control period in which the
@@ -138,6 +151,10 @@ class Estimating:
     restarts from the star tracker. A late measurement corrects the estimate of the time at which it
     was taken, and the filter propagates that by the rates since then. It takes the rates of a
     moving target from the observation, without an error.
+
+    Gyros measure the mean rate of the control period, half a period late. The policy gets the rate
+    at its end, the mean and half of its change since the last period; the change is reduced by
+    what noise alone may explain.
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
@@ -237,7 +254,7 @@ class Estimating:
         belief = self.estimate(rows, belief, episode_start)
         shown = rows.astype(np.float32)
         shown[:, :4] = canonicalized(belief.attitude)
-        shown[:, 4:7] = belief.rate / self.rate_limit
+        shown[:, 4:7] = belief.end_rate / self.rate_limit
         actions, memory = self.policy.predict(
             shown if seen.ndim == 2 else shown[0],
             state=memory,
@@ -253,7 +270,7 @@ class Estimating:
         n, noise = len(z), self.tracker.noise(rows[:, self._valid])
         P = np.tile(self._at_first, (n, 1, 1))
         P[:, :3, :3] = noise
-        first = Belief(z, np.zeros((n, 3)), P, measured, wanted, z)
+        first = Belief(z, np.zeros((n, 3)), P, measured, measured, wanted, z)
         if before is None:
             return first
         if len(before.attitude) != n:
@@ -284,7 +301,9 @@ class Estimating:
         seen_back = rotate(multiply(conjugate(before.seen), q), back)
         held = multiply(before.seen, from_rotation_vector(seen_back))
         q = normalized(multiply(q, whole))
-        return Belief(q, before.bias, P, measured - before.bias, wanted, held)
+        rate = measured - before.bias
+        end = self.gyros.end_rate(before.rate, rate)
+        return Belief(q, before.bias, P, rate, end, wanted, held)
 
     def _correct(self, moments: tuple[Belief, ...], z: Array, noise: Array) -> list[Belief]:
         """Correct the estimates by attitudes z of the star tracker, with covariances noise, which
@@ -294,8 +313,8 @@ class Estimating:
         for one in reversed(later):  # the body's turn since the measurement
             off = multiply(from_rotation_vector(one.rate * self.dt), off)
         q, b, P = self.tracker.correct(first.attitude, first.bias, first.covariance, off, noise)
-        rate = first.rate + first.bias - b
-        found = [first._replace(attitude=q, bias=b, covariance=P, rate=rate)]
+        rate, end = (one + first.bias - b for one in (first.rate, first.end_rate))
+        found = [first._replace(attitude=q, bias=b, covariance=P, rate=rate, end_rate=end)]
         for one in later:
             found.append(self._propagate(found[-1], one.rate + one.bias, one.wanted))
         return found

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.agents.controllers.base import Controller, Plant, weight_torque
+from rbgym.agents.controllers.base import Controller, Plant, fresh, weight_torque
 from rbgym.envs.parts.columns import BODY
-from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
+from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate, rotate_inverse
 
 _PARTS = 4  # steps of a prediction for each pending command
 _UP = np.array([0.0, 0.0, 1.0])
@@ -36,8 +36,9 @@ class Foreseeing(Controller):
 
     obey J omega_e' = M c - omega x J omega, and q_e rotates with omega_e, without a lag, to first
     order in T. After q_e has come to rest, q follows with the time constant T. The law sees q_e,
-    omega_e, and all vectors in those axes. The prediction leaves out disturbances, friction, the
-    torque of coils, forces, the acceleration of a target, and randomised parameters.
+    omega_e, and all vectors in those axes. A target keeps the acceleration of the last control
+    period. The prediction leaves out disturbances, friction, the torque of coils, forces, and
+    randomised parameters.
 
     Source: Smith (1957), Closer control of loops with dead time, Chemical Engineering Progress
     53(5), for the idea; Artstein (1982), Linear systems with delayed controls: a reduction, IEEE
@@ -57,10 +58,21 @@ class Foreseeing(Controller):
         self.response = self.waiting - self.channels * (self.lag > 0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        return self.policy.act(self.predicted(rows), state, episode_start)
+        wanted = self.quantity(rows, "target_angular_velocity")
+        if not wanted.size:
+            return self.policy.act(self.predicted(rows, wanted), state, episode_start)
+        before, memory = state or (None, None)
+        rate = rotate(rows[:, :4], wanted)  # in the target's axes
+        begins = fresh(len(rows), before, episode_start)[:, np.newaxis]
+        gained = np.where(begins, 0.0, rate - (rate if before is None else before))
+        gained *= (self.delay + self.lag) / self.dt
+        seen = self.predicted(rows, rotate_inverse(rows[:, :4], gained))
+        command, memory = self.policy.act(seen, memory, episode_start)
+        return command, (rate, memory)
 
-    def predicted(self, rows: Array) -> Array:
-        """The predicted observations (n, columns), which the law sees."""
+    def predicted(self, rows: Array, gained: Array | float = 0.0) -> Array:
+        """The predicted observations (n, columns), which the law sees. gained (n, 3): the change
+        of a target's rates until then [rad/s], present body axes."""
         ahead = Prediction(
             self.quantity(rows, "angular_velocity"),
             np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1)),
@@ -76,7 +88,7 @@ class Foreseeing(Controller):
                 ahead = self.advance(ahead, command, up, seconds / _PARTS)
         if self.lag:
             ahead = self.without_lag(ahead)
-        return self.observations(rows, ahead)
+        return self.observations(rows, ahead, gained)
 
     def quantity(self, rows: Array, name: str) -> Array:
         """The quantity of that name in observations (n, k), in its unit; (n, 0) if not shown."""
@@ -119,8 +131,8 @@ class Foreseeing(Controller):
         wheels = wheels - rest[:, : wheels.shape[1]] * self.motor
         return Prediction(omega + gained, after, wheels, r)
 
-    def observations(self, rows: Array, ahead: Prediction) -> Array:
-        """Observations (n, columns) of a predicted state."""
+    def observations(self, rows: Array, ahead: Prediction, gained: Array | float) -> Array:
+        """Observations (n, columns) of a predicted state; gained: as in `predicted`."""
         seconds, seen = self.delay + self.lag, rows.copy()
         target, velocity = (
             self.quantity(rows, name) for name in ("target_angular_velocity", "velocity")
@@ -128,13 +140,16 @@ class Foreseeing(Controller):
         if velocity.size:
             one = self.columns["position"]
             seen[:, one.place] += seconds * velocity / one.factor
+        if target.size:
+            one = self.columns["target_angular_velocity"]
+            seen[:, one.place] += gained / one.factor
         for one in self.columns.values():
             if one.frame == BODY:  # rotate world-fixed vectors into the future body axes
                 for n in range(one.first, one.place.stop, 3):
                     seen[:, n : n + 3] = rotate_inverse(ahead.turn, seen[:, n : n + 3])
         turn = ahead.turn
         if target.size:
-            turn = multiply(from_rotation_vector(-seconds * target), turn)
+            turn = multiply(from_rotation_vector(-seconds * (target + 0.5 * gained)), turn)
         seen[:, :4] = multiply(rows[:, :4], turn)
         for name, value in (("angular_velocity", ahead.rates), ("wheel_momentum", ahead.wheels)):
             if name in self.columns:

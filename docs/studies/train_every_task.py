@@ -1,7 +1,7 @@
 """Train the policies that the package ships, and compare them with the best law: docs/training.md.
 
 python docs/studies/train_every_task.py [ID ...] [--condition behind] [--seeds 5]
-python docs/studies/train_every_task.py --judge [ID ...]  # train nothing
+python docs/studies/train_every_task.py --judge [ID ...]  # what is shipped, anew
 
 Each task is trained with its recipe, `rbgym train ID`: with the true state, and for the conditions
 of its card. Of several seeds the median is shipped, in the order of success, then return, on 1,000
@@ -109,6 +109,8 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
         for key, value in policy.config["hyperparameters"].items():
             if value != recipe[key]:
                 command += ["--set", f"{key}={json.dumps(value)}"]
+    if policy.config["init_from"]:
+        command += ["--init-from", policy.config["init_from"]]
     for key, value in where.trained_in.items():
         command += ["--env-arg", f"{key}={json.dumps(value)}"]
     rates = {seed: rank(one)[0] for seed, one in played.items()}
@@ -228,9 +230,10 @@ hyperparameters. Neither holds anything that is executed on loading.
 """
 
 
-def judged_again(env_id: str, known: dict[str, Any]) -> dict[str, Any]:
+def judged_again(env_id: str, name: str, known: dict[str, Any]) -> dict[str, Any]:
     """The present entry of a shipped policy and the law on the fresh starts."""
-    where, policy = condition_of(env_id, TRUE), load(env_id)
+    where = condition_of(env_id, name)
+    policy = load(env_id, *([] if name == TRUE else [name]))
     played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
     return known | beside_law(played, [played], law, of_law)
 
@@ -269,12 +272,14 @@ def main() -> None:
     asked = parser.parse_args()
     shelf = trained.names()
     for env_id in asked.ids or [*(shelf if asked.judge else ENVIRONMENTS)]:
-        for name in asked.condition or [TRUE, *([] if asked.judge else conditions_of(env_id, {}))]:
+        for name in asked.condition or [TRUE, *conditions_of(env_id, {})]:
             learned = json.loads(LEARNED.read_text("utf-8"))  # others may write too
             own = learned.get(env_id, {})
             known = own if name == TRUE else own.get("conditions", {}).get(name, {})
+            if asked.judge and not known.get("shipped"):
+                continue
             if asked.judge:
-                one = judged_again(env_id, known)
+                one = judged_again(env_id, name, known)
             else:
                 one = entry(env_id, name, learn(env_id, name, range(asked.seeds)))
             print(env_id, name, {k: v for k, v in one.items() if k != "curve"}, flush=True)
