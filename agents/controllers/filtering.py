@@ -40,8 +40,9 @@ class Belief(NamedTuple):
     attitude: (n, 4). bias: (n, 3), of the gyros [rad/s]. covariance: (n, 6, 6), of the small turn
     about the body axes [rad] from the estimated attitude to the true one, and of the true bias
     minus the estimated. rate: (n, 3) [rad/s], body axes, the mean of the control period, and
-    end_rate at its end. wanted: (n, 3) [rad/s], body axes, of the target. seen: (n, 4), the latest attitude of the star tracker. past: estimates of the last control
-    periods, oldest first, as many as the star tracker's delay.
+    end_rate at its end. wanted: (n, 3) [rad/s], body axes, of the target. seen: (n, 4), the latest
+    attitude of the star tracker. past: estimates of the last control periods, oldest first, as many
+    as the star tracker's delay.
     """
 
     attitude: Array

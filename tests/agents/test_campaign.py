@@ -334,7 +334,6 @@ def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
     np.testing.assert_array_equal(ours, theirs)
     (one,) = (o for o in found.budget if (o.figure, o.source) == ("ape_deg", "friction"))
     assert one.without == without.sample("pd", "ape_deg").quantile(0.95).value
-    found.print()
 
 
 def test_a_policy_and_an_actuator_that_are_objects_fly_and_are_replayed(tmp_path):

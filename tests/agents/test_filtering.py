@@ -166,6 +166,19 @@ def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
 
 
 @pytest.mark.interpreted
+def test_a_policy_gets_the_rate_at_the_end_of_the_period_of_which_gyros_measure_the_mean():
+    env = many(8, sensor={"gyro": {"angle_walk": 1e-6}, "star_tracker": {}})
+    filtering, memory, (seen, _) = Estimating.for_env("pd", env), None, env.reset(seed=0)
+    for _ in range(8):
+        actions, memory = filtering.predict(seen, memory)
+        off = [one - env.state["angular_velocity"] for one in memory[0][3:5]]
+        seen, *_ = env.step(actions)
+    mean, end = (np.abs(one).max() for one in off)
+    assert end < 0.2 * mean
+    assert mean > 1e-4
+
+
+@pytest.mark.interpreted
 def test_what_is_held_is_not_taken_twice():
     env = many(8)
     filtering = Estimating.for_env("idle", env)
