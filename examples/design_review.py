@@ -97,7 +97,7 @@ spread = {
     "wheel_momentum": {"uniform": [-1.0, 1.0]},  # N m s
 }
 require = {
-    "ape_deg": {"quantile": 0.9973, "at_most": 0.15},
+    "ape_deg": {"quantile": 0.9973, "at_most": 0.2},
     "settling_s": {"quantile": 0.95, "at_most": 80.0},
     "success": {"at_least": 0.99},
 }
