@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer
+from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer, target_turning
 from rbgym.agents.controllers.pd import AttitudePD
 from rbgym.arguments import count, flag, number, unit
 from rbgym.envs.arguments import in_range
@@ -181,7 +181,7 @@ class Hysteretic(AttitudePD):
         q, omega, wanted = seen
         begins = fresh(len(q), state, episode_start)
         h, last, rate = (np.ones(len(q)), q, None) if state is None else state
-        a, rate = self.target_turning(seen, rate if self.moving else None, begins)
+        a, rate = target_turning(seen[0], seen[2], rate if self.moving else None, begins, self.dt)
         lifted = np.where(np.sum(q * last, axis=1, keepdims=True) < 0, -q, q)
         q = np.where(begins[:, None], q, lifted)
         h = np.where(begins, np.where(q[:, 0] < 0, -1.0, 1.0), h)
@@ -237,7 +237,7 @@ class AttitudePID(AttitudePD):
         e = e + self.summing * (omega - last - self.dt * (had + e))
         e = 0.125 * self.limited(8.0 * e @ self.inertia) @ self.inverse
         e = np.where(begins[:, None], 0.0, e)
-        a, rate = self.target_turning(seen, rate if self.moving else None, begins)
+        a, rate = target_turning(seen[0], seen[2], rate if self.moving else None, begins, self.dt)
         gyroscopic = self.gyroscopic_torque(omega)
         u = self.limited(self.turning(nearer(q), omega, wanted, a - e) + gyroscopic)
         return u, (e, omega, (u - gyroscopic) @ self.inverse, rate)

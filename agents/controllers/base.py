@@ -343,21 +343,6 @@ class Law(Controller):
         wanted = self.width or columns
         return super().fits(columns) if self.least else min(columns, wanted) in (7, 10)
 
-    def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
-        """The target's angular acceleration (n, 3) [rad/s^2], body axes, zero in lanes that begin
-        (n,); and its rate in its own axes (n, 3) [rad/s]. last: that rate a period ago.
-
-        The difference is taken in the target's axes, so that the body's rotation does not enter. It
-        is the mean over the last period; its delay is an error of w dt, relative, for a motion of
-        frequency w.
-        """
-        q, _, wanted = seen
-        rate = rotate(q, wanted)
-        if last is None or not self.dt:
-            return np.zeros_like(rate), rate
-        change = np.where(begins[:, None], 0.0, (rate - last) / self.dt)
-        return rotate_inverse(q, change), rate
-
     def in_limits(self, u: Array) -> Array:
         """The torque over its limits; 0 about an axis without torque."""
         return np.asarray(u / np.where(self.limits > 0, self.limits, np.inf))
@@ -454,6 +439,24 @@ def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
     if begins.dtype.kind != "b" or begins.shape not in ((), (1,), (lanes,)):
         raise ValueError(f"episode_start must be bools ({lanes},), got {episode_start!r}")
     return np.broadcast_to(begins, (lanes,))
+
+
+def target_turning(
+    q: Array, wanted: Array, last: Any, begins: Flags, dt: float
+) -> tuple[Array, Array]:
+    """The target's angular acceleration (n, 3) [rad/s^2], body axes, zero in lanes that begin (n,);
+    and its rate in its own axes (n, 3) [rad/s]. q (n, 4): attitude relative to the target; wanted:
+    the target's rate, body axes. last: what this returned as the rate a period ago.
+
+    The difference is taken in the target's axes, so that the body's rotation does not enter. It is
+    the mean over the last period; its delay is an error of w dt, relative, for a motion of
+    frequency w.
+    """
+    rate = rotate(q, wanted)
+    if last is None or not dt:
+        return np.zeros_like(rate), rate
+    change = np.where(begins[:, None], 0.0, (rate - last) / dt)
+    return rotate_inverse(q, change), rate
 
 
 def relative(goals: dict[str, Any]) -> Array:

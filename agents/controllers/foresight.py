@@ -4,9 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.agents.controllers.base import Controller, Plant, fresh, weight_torque
+from rbgym.agents.controllers.base import (
+    Controller,
+    Plant,
+    fresh,
+    target_turning,
+    weight_torque,
+)
 from rbgym.envs.parts.columns import BODY
-from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate, rotate_inverse
+from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
 
 _PARTS = 4  # steps of a prediction for each pending command
 _UP = np.array([0.0, 0.0, 1.0])
@@ -62,11 +68,9 @@ class Foreseeing(Controller):
         if not wanted.size:
             return self.policy.act(self.predicted(rows, wanted), state, episode_start)
         before, memory = state or (None, None)
-        rate = rotate(rows[:, :4], wanted)  # in the target's axes
-        begins = fresh(len(rows), before, episode_start)[:, np.newaxis]
-        gained = np.where(begins, 0.0, rate - (rate if before is None else before))
-        gained *= (self.delay + self.lag) / self.dt
-        seen = self.predicted(rows, rotate_inverse(rows[:, :4], gained))
+        begins = fresh(len(rows), before, episode_start)
+        a, rate = target_turning(rows[:, :4], wanted, before, begins, self.dt)
+        seen = self.predicted(rows, (self.delay + self.lag) * a)
         command, memory = self.policy.act(seen, memory, episode_start)
         return command, (rate, memory)
 

@@ -16,6 +16,7 @@ from rbgym.agents.controllers.base import (
     fresh,
     nearer,
     plant_of,
+    target_turning,
     weight_torque,
 )
 from rbgym.arguments import finite
@@ -154,7 +155,8 @@ class AttitudePD(BodyLaw):
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         if not self.moving:
             return self.torque(*seen), None
-        a, rate = self.target_turning(seen, state, fresh(len(seen[0]), state, episode_start))
+        begins = fresh(len(seen[0]), state, episode_start)
+        a, rate = target_turning(seen[0], seen[2], state, begins, self.dt)
         return self.torque(*seen, a), rate
 
     def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
@@ -245,7 +247,7 @@ class PosePD(AttitudePD):
         if self.moving:
             wanted = rows[:, 13:16] * self.rate_limit
             begins = fresh(len(rows), state, episode_start)
-            a, state = self.target_turning((q, rates, wanted), state, begins)
+            a, state = target_turning(q, wanted, state, begins, self.dt)
             arm = rotate_inverse(q, self.arm)
             swing = np.cross(wanted, np.cross(wanted, arm)) + np.cross(a, arm)
         turn = self.in_limits(self.torque(q, rates, wanted, a))
