@@ -110,6 +110,17 @@ def _algorithm(learned: dict[str, Any]) -> str:
     return str(learned["algo"]).upper().replace("_", "-")
 
 
+def _training_of(learned: dict[str, Any]) -> tuple[str, str]:
+    """What trained a policy, and how long."""
+    if "trained_in" in learned:
+        return f"{_algorithm(learned)}, of the true state", "-"
+    to_threshold = learned["seconds_to_threshold"]
+    return (
+        _algorithm(learned) + ("" if learned["shipped"] else ", not shipped"),
+        f"{learned['seconds']:.0f} ({f'{to_threshold:.0f}' if to_threshold else '-'})",
+    )
+
+
 def training() -> str:
     """docs/training.md with its table of training results replaced."""
     learned = json.loads(LEARNED.read_text("utf-8"))
@@ -117,15 +128,13 @@ def training() -> str:
     for env_id, whole in learned.items():
         for condition, one in {"true": whole, **whole.get("conditions", {})}.items():
             policy, law, more = one["policy"], one["of_law"], one["differences"]
-            learned_at = one["seconds_to_threshold"]
             rates = [f"{100 * rate:.1f}" for rate, _ in one.get("seeds", {}).values()]
             settled = [
                 "-" if x["settling_time"] is None else f"{x['settling_time']:.3g}"
                 for x in (law, policy)
             ]
             cells = (
-                *(env_id, condition, _algorithm(one) + ("" if one["shipped"] else ", not shipped")),
-                f"{one['seconds']:.0f} ({f'{learned_at:.0f}' if learned_at else '-'})",
+                *(env_id, condition, *_training_of(one)),
                 *(" ".join(dict.fromkeys(rates)) or "-", f"`{one['law']}`"),
                 *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
                 "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),

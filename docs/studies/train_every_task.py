@@ -7,7 +7,8 @@ Each task is trained with its recipe, `rbgym train ID`: with the true state, and
 of its card. Of several seeds the median is shipped, in the order of success, then return, on 1,000
 fresh starts, which neither a training nor a choice has seen. There the best law flies too, and
 intervals say how sure the differences are; a policy that succeeds less often than the law, beyond
-its interval, is not shipped.
+its interval, is not shipped. In a condition for which none was trained, --judge flies the policy of
+the true state, if it can read the observation.
 
 The runs go to runs/pretrained; a run that was interrupted goes on, one that is finished is not
 trained again. Writes agents/pretrained, docs/learning.json and docs/pictures/learning.svg, all of
@@ -25,12 +26,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers, load
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.card import Condition, conditions_of
-from rbgym.agents.judge.episodes import PlayedEpisodes, play_from
+from rbgym.agents.judge.episodes import PlayedEpisodes, observation_space, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences
 from rbgym.agents.policies import trained
@@ -230,12 +232,18 @@ hyperparameters. Neither holds anything that is executed on loading.
 """
 
 
-def judged_again(env_id: str, name: str, known: dict[str, Any]) -> dict[str, Any]:
-    """The present entry of a shipped policy and the law on the fresh starts."""
-    where = condition_of(env_id, name)
-    policy = load(env_id, *([] if name == TRUE else [name]))
+def judged_again(env_id: str, name: str, known: dict[str, Any]) -> dict[str, Any] | None:
+    """The present entry of a shipped policy and the law on the fresh starts. None if the policy
+    of this condition is not shipped, or no policy can fly in it."""
+    where, own = condition_of(env_id, name), name == TRUE or name in trained.conditions(env_id)
+    if known and not own and "trained_in" not in known:
+        return None
+    policy = load(env_id, *([name] if own and name != TRUE else []))
+    if flatdim(policy.observation_space) != flatdim(observation_space(env_id, where.trained_in)):
+        return None
     played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
-    return known | beside_law(played, [played], law, of_law)
+    entry = beside_law(played, [played], law, of_law)
+    return known | entry if own else {"trained_in": TRUE, "algo": policy.config["algo"], **entry}
 
 
 def loses(one: dict[str, Any]) -> bool:
@@ -276,15 +284,15 @@ def main() -> None:
             learned = json.loads(LEARNED.read_text("utf-8"))  # others may write too
             own = learned.get(env_id, {})
             known = own if name == TRUE else own.get("conditions", {}).get(name, {})
-            if asked.judge and not known.get("shipped"):
-                continue
             if asked.judge:
                 one = judged_again(env_id, name, known)
             else:
                 one = entry(env_id, name, learn(env_id, name, range(asked.seeds)))
+            if one is None:
+                continue
             print(env_id, name, {k: v for k, v in one.items() if k != "curve"}, flush=True)
             place, one["shipped"] = learned.setdefault(env_id, {}), not loses(one)
-            if not one["shipped"]:
+            if not one["shipped"] and "trained_in" not in one:
                 print(f"{env_id} {name} loses to a law, and is not shipped", flush=True)
                 shutil.rmtree(SHELF / env_id / ("." if name == TRUE else name), ignore_errors=True)
             if name == TRUE:
