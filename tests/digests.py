@@ -413,13 +413,7 @@ def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
     policy = policies.load(env_id) if policy is None else policy
     found = judge.evaluate(policy, env_id, episodes)
     numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error or 0.0)
-    histories = {k: getattr(found, k) for k in ("time", "attitude_error", "rate_error", "settled")}
-    more = (
-        "overshoot", "effort", "torque_variation", "wheel_turns", "unwound", "eigenaxis_share",
-        "played",
-    )  # fmt: skip
-    own = {name: value for name, value in vars(found).items() if name not in more}
-    return digest(own | histories, *numbers, found.length)
+    return digest(found.as_dict() | vars(found.played), *numbers, found.length)
 
 
 def rolled(env_id: str) -> list[Any]:

@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Methods by name. Numba has one signature for all classes, hence the check in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
-_FIELDS: set[str] = set()
+_FIELDS: dict[str, str] = {}  # and the first class that has it
 _KNOWN: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
 _MOST_KNOWN = 1000
 _OVERLOADED: Any = {"jit_options": INLINED, "strict": False}
@@ -76,17 +76,20 @@ class Record(tuple[Any, ...]):
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
             for name in (*_FROM_NAMEDTUPLE, *fields):
                 setattr(cls, name, plain.__dict__[name])
-        _FIELDS.update(fields)
         methods = {  # the class's own methods that compiled code may call
             name: value
             for name, value in vars(cls).items()
             if isinstance(value, FunctionType) and not name.startswith("__")
         }
-        for name in sorted(_FIELDS.intersection((*_METHODS, *methods), (*fields, *methods))):
+        clashes = [(name, "methods") for name in fields if name in {*_METHODS, *methods}]
+        clashes += [(name, f"a field of {_FIELDS[name]}") for name in methods if name in _FIELDS]
+        for name, other in clashes:
             raise TypeError(
-                f"{cls.__name__}.{name} must have another name: compiled code would take a field "
-                "of one of rbgym's records for a method of another"
+                f"{cls.__name__}.{name} must have another name, as it is the one of {other}: "
+                "compiled code would take a field of one record for a method of another"
             )
+        for name in fields:
+            _FIELDS.setdefault(name, cls.__name__)
         for name, method in methods.items():
             like = getattr(cls, getattr(method, "layout", name))
             _compile_calls(cls, name, inspect.signature(like))

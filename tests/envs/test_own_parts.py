@@ -340,6 +340,9 @@ def test_a_wrong_column_is_refused(kwargs):
     Column(**{"name": "x", **kwargs})
 
 
-def test_a_field_with_the_name_of_a_method_is_refused():
-    with pytest.raises(TypeError, match=r"compare must have another name"):
-        type("Wrong", (Start,), {"__annotations__": {"compare": float}})
+def test_a_field_with_the_name_of_a_method_is_refused_and_forgotten():
+    for _ in range(2):  # the same class again: the first left no trace
+        with pytest.raises(TypeError, match=r"Wrong.compare must have .* of methods"):
+            type("Wrong", (Start,), {"__annotations__": {"compare": float}})
+    with pytest.raises(TypeError, match=r"Late.mgl must have .* a field of HeavyTop"):
+        type("Late", (Start,), {"mgl": lambda self: 0.0})
