@@ -48,6 +48,7 @@ OF = {
 }
 
 DERIVATIVES = "derivatives"  # the quantity of `jacobian_claim`
+DRIFTS, RAW = "drifts", ", unprojected"
 Claim = dict[str, Any]
 
 
@@ -76,8 +77,19 @@ def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    tables = {"kinds": rows, "papers": found["papers"], **parts}
+    tables = {"kinds": rows, DRIFTS: drifting(declared), "papers": found["papers"], **parts}
     return {"version": version("rbgym"), "date": today, **tables}
+
+
+def drifting(claims: list[Claim]) -> list[Claim]:
+    """The claims with the drift that a user sees: as delivered of what is conserved."""
+    found = []
+    for claim in claims:
+        quantity, declared = claim["quantity"], claim["declared"]
+        seen = declared == "drifts" or (declared == "conserved" and RAW not in quantity)
+        if seen and quantity != "quaternion_norm":
+            found.append({**claim, "quantity": quantity.removesuffix(RAW)})
+    return found
 
 
 def kinds(kept: dict[str, Any]) -> str:
@@ -121,17 +133,10 @@ def papers(kept: dict[str, Any]) -> str:
 def ends(kept: dict[str, Any]) -> str:
     """Sources of the known ends, errors of each scheme on each, and the other claims on them."""
     claims = kept["external"]
-    columns = list(dict.fromkeys((c["case"], c["quantity"]) for c in claims if by_order(c)))
-    errors = {(c["integrator"], c["case"], c["quantity"]): c for c in claims if by_order(c)}
     lines = [f"- `{kind}`: {truth.source}." for kind, truth in EXTERNAL.items()]
-    heads = [f"`{case}`<br>{quantity}" for case, quantity in columns]
-    lines += ["", f"| scheme | {' | '.join(heads)} |", f"|---|{'---:|' * len(columns)}"]
-    for name in dict.fromkeys(c["integrator"] for c in claims):
-        found = [errors.get((name, *column)) for column in columns]
-        cells = (
-            f"{c['measured']:.1e}{'' if c['passed'] else ' BROKEN'}" if c else "" for c in found
-        )
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    ordered = [claim for claim in claims if by_order(claim)]
+    columns = list(dict.fromkeys((c["case"], c["quantity"]) for c in ordered))
+    lines += ["", *by_scheme(ordered, {one: "`{}`<br>{}".format(*one) for one in columns})]
     spreads = [EXTERNAL[case].spread[quantity.split()[0]] for case, quantity in columns]
     lines.append(f"| spread | {' | '.join(f'{spread:.1e}' for spread in spreads)} |")
     lines += ["", "| scheme | of | quantity | said | measured | bound | |", SAID[1]]
@@ -193,17 +198,38 @@ def published(kept: dict[str, Any]) -> str:
 
 def slopes(kept: dict[str, Any]) -> str:
     """The error of the Jacobian of each scheme in each potential."""
-    errors = {(c["integrator"], c["case"]): c for c in kept[DERIVATIVES]}
-    cases = list(dict.fromkeys(case for _, case in errors))
-    heads = [{"none": "free"}.get(case, case.replace("_", " ")) for case in cases]
-    lines = [f"| scheme | {' | '.join(heads)} |", f"|---|{'---:|' * len(cases)}"]
-    for name in dict.fromkeys(name for name, _ in errors):
-        found = [errors.get((name, case)) for case in cases]
-        cells = (
-            f"{c['measured']:.0e}{'' if c['passed'] else ' BROKEN'}" if c else "" for c in found
-        )
+    columns = {(c["case"], c["quantity"]): short(c["case"]) for c in kept[DERIVATIVES]}
+    return "\n".join(by_scheme(kept[DERIVATIVES], columns))
+
+
+def drifts(kept: dict[str, Any]) -> str:
+    """The drift of each invariant with each scheme; what is conserved in bold."""
+    columns = {
+        (c["case"], c["quantity"]): f"{short(c['case'])}<br>{c['quantity'].replace('_', ' ')}"
+        for c in kept[DRIFTS]
+    }
+    return "\n".join(by_scheme(kept[DRIFTS], columns))
+
+
+def short(case: str) -> str:
+    """The heading of a potential."""
+    return {"none": "free"}.get(case, case.replace("_", " "))
+
+
+def by_scheme(claims: list[Claim], columns: dict[tuple[str, str], str]) -> list[str]:
+    """A table of what was measured: a row for each scheme, a column for each case and quantity,
+    under the headings given; bold where it is declared to be conserved."""
+    found = {(c["integrator"], c["case"], c["quantity"]): c for c in claims}
+    lines = [f"| scheme | {' | '.join(columns.values())} |", f"|---|{'---:|' * len(columns)}"]
+    for name in dict.fromkeys(claim["integrator"] for claim in claims):
+        cells = []
+        for column in columns:
+            claim = found.get((name, *column))
+            shown = f"{claim['measured']:.1e}" if claim else ""
+            bold = "**" if claim and claim["declared"] == "conserved" else ""
+            cells.append(f"{bold}{shown}{bold}{'' if not claim or claim['passed'] else ' BROKEN'}")
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return lines
 
 
 def current(file: Path) -> str:
@@ -218,7 +244,7 @@ def current(file: Path) -> str:
 
 PAGES: dict[Path, dict[str, Callable[[dict[str, Any]], str]]] = {
     PAGE: {"summary": summary, "published": published},
-    WHOLE: {"record": kinds, "ends": ends, "papers": papers},
+    WHOLE: {"record": kinds, DRIFTS: drifts, "ends": ends, "papers": papers},
     LINEAR: {"slopes": slopes},
 }
 

@@ -1,9 +1,11 @@
 """Tests, and what they start: no windows on a screen, one thread for each, slow ones first.
 
-Tests whose name begins with a line of long.txt are marked `long`: `make test-long` runs them.
+`make test-long` runs the tests marked `long`: those whose name begins with a line of long.txt, and
+those that compile a task whose parts other tests compile, see CORE.
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,14 +16,24 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+# Of the tasks these have all that is compiled for the others too but for their goals, rewards and
+# ends, which tests run as Python: tops, torque, wheels, coils, targets that move.
+CORE = {"RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "AttitudeTracking-v1",
+        "MagneticDetumble-v1"}  # fmt: skip
 LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """At the end of a run, no worker then waits for another that has just begun a slow test."""
+    from rbgym.registration import ENVIRONMENTS  # imports numpy, which reads the numbers of threads
+
+    others = set(ENVIRONMENTS) - CORE
     for item in items:
-        if item.nodeid.startswith(LONG):
+        marks = {mark.name for mark in item.iter_markers()}
+        compiles = "compiled" in marks or "interpreted" not in marks
+        named = set(re.findall(r"[A-Za-z]+-v\d", item.name.partition("[")[2]))
+        if item.nodeid.startswith(LONG) or (compiles and named & others):
             item.add_marker("long")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

@@ -185,6 +185,7 @@ def test_simulate_raises_when_a_step_cannot_be_solved(name):
         simulate(RigidBody([6, 8, 3]), dt=1000.0, steps=3, **start)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("name", "twin"),
     [("quat_em", tb.quat_em_step), ("akw", krysl.akw_step), ("imidm", krysl.imidm_step)],
@@ -202,6 +203,7 @@ def test_large_step_is_solved_and_equals_the_textbook(name, twin, angle):
     assert np.abs(batch.measure()["angular_velocity"][0] - omega_1).max() < 1e-12
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("name", ["rkn4", "forward_euler", "mkrk_rk4"])
 def test_a_step_to_an_infinite_energy_is_refused_though_momentum_and_rates_are_finite(name):
     # From rest, by a radian or two, to 1e204 kg m^2/s and 1e104 rad/s.

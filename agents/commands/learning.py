@@ -13,6 +13,7 @@ from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.run_folder import Training
 from rbgym.agents.terminal import plain, print_json
+from rbgym.agents.train import hyperparameters_of
 from rbgym.agents.train import train as train_policy
 
 _STEPS: Any = {"parser": options.whole, "metavar": "INTEGER"}
@@ -74,13 +75,20 @@ def train(
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
-    if explain:
-        options.print_resolved(env, dict(env_arg or ()), as_json)
-        return
     if teacher is not None:
         if algo != "auto":
             raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
         change = [*(change or ()), ("teacher", teacher)]
+    if explain:
+        changes = dict(change or ())
+        chosen = hyperparameters_of(env, algo, hyperparameters, changes)
+        file = str(hyperparameters or f"{chosen['algo']}.yml")
+        told = {
+            name: {"value": value, "source": "argument" if name in changes else file}
+            for name, value in chosen.items()
+        }
+        options.print_resolved(env, dict(env_arg or ()), as_json, {"hyperparameters": told})
+        return
     folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
     done = []
     for n in range(seeds):

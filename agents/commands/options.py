@@ -185,13 +185,18 @@ TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
 Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]
 
 
-def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) -> None:
-    """Print every number of an env for training or judging, and its source."""
+def print_resolved(
+    env_id: str,
+    env_kwargs: Mapping[str, Any],
+    as_json: bool,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Print every number of an env for training or judging, and its source; more: further ones."""
     from rbgym.agents.cases import resolved
     from rbgym.agents.judge.tables import title
     from rbgym.envs.layers import lines
 
-    tree = resolved(env_id, env_kwargs)
+    tree = {**resolved(env_id, env_kwargs), **(more or {})}
     if as_json:
         print_json(tree)
         return

@@ -79,3 +79,22 @@ def train(
 
     named("algo", algo, (*ALGORITHMS, *_OTHERS))
     return sb3.learn(job, **given)
+
+
+def hyperparameters_of(
+    env_id: str,
+    algo: str = "auto",
+    file: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What `train` would train with: the hyperparameters, and under "algo" the algorithm, which for
+    auto the task's recipe may choose. Raises ValueError as `train` does."""
+    from rbgym.agents.train import presets
+
+    chosen = {}
+    if algo in _OTHERS:
+        chosen = import_module(f"{__name__}.{_OTHERS[algo]}").recipe(env_id, file, changes)
+        algo = algo if file or changes else chosen.get("algo", algo)
+    if algo not in _OTHERS:
+        chosen = presets.of_sb3(algo, env_id, file, changes)
+    return {**chosen, "algo": algo}

@@ -9,7 +9,7 @@ import hashlib
 import io
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -51,9 +51,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     """Train a small network, see `rbgym.agents.train.train`; an interrupted training, resumed,
     reaches the same weights. timesteps: env steps, rounded up to whole iterations, which replace
     `iterations`. Raises ValueError also for an env whose steps have no derivative."""
-    chosen = presets.read(
-        ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
-    )
+    chosen = recipe(job.env_id, job.hyperparameters, job.changes)
     check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
@@ -72,6 +70,12 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         start = learner.steps
         results = improve(learner, config, folder, job, callbacks)
     return run.finish(folder, config, results, learner.best_network, spaces, start)
+
+
+def recipe(
+    env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_KEYS)
 
 
 def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:

@@ -167,6 +167,10 @@ def test_a_command_explains_every_number_of_its_env(command, tmp_path, monkeypat
     assert ["success.momentum", "0.001", "satellite"] in rows
     found = json.loads(run(*asked, "dt=1.5", "--json").stdout)
     assert found["dt"] == {"value": 1.5, "source": "argument"}
+    if command == "train":
+        other = json.loads(run(*asked, "dt=1", "--set", "gamma=0.9", "--json").stdout)
+        assert other["hyperparameters"]["gamma"] == {"value": 0.9, "source": "argument"}
+        assert found["hyperparameters"]["horizon"] == {"value": 96, "source": "auto.yml"}
     assert not [*tmp_path.iterdir()]
 
 
