@@ -48,7 +48,6 @@ OF = {
 }
 
 DERIVATIVES = "derivatives"  # the quantity of `jacobian_claim`
-DRIFTS, RAW = "drifts", ", unprojected"
 Claim = dict[str, Any]
 
 
@@ -77,19 +76,8 @@ def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    tables = {"kinds": rows, DRIFTS: drifting(declared), "papers": found["papers"], **parts}
+    tables = {"kinds": rows, "papers": found["papers"], **parts}
     return {"version": version("rbgym"), "date": today, **tables}
-
-
-def drifting(claims: list[Claim]) -> list[Claim]:
-    """The claims with the drift that a user sees: as delivered of what is conserved."""
-    found = []
-    for claim in claims:
-        quantity, declared = claim["quantity"], claim["declared"]
-        seen = declared == "drifts" or (declared == "conserved" and RAW not in quantity)
-        if seen and quantity != "quaternion_norm":
-            found.append({**claim, "quantity": quantity.removesuffix(RAW)})
-    return found
 
 
 def kinds(kept: dict[str, Any]) -> str:
@@ -136,7 +124,8 @@ def ends(kept: dict[str, Any]) -> str:
     lines = [f"- `{kind}`: {truth.source}." for kind, truth in EXTERNAL.items()]
     ordered = [claim for claim in claims if by_order(claim)]
     columns = list(dict.fromkeys((c["case"], c["quantity"]) for c in ordered))
-    lines += ["", *by_scheme(ordered, {one: "`{}`<br>{}".format(*one) for one in columns})]
+    heads = {(case, quantity): f"`{case}`<br>{quantity}" for case, quantity in columns}
+    lines += ["", *by_scheme(ordered, heads, "{:.1e}")]
     spreads = [EXTERNAL[case].spread[quantity.split()[0]] for case, quantity in columns]
     lines.append(f"| spread | {' | '.join(f'{spread:.1e}' for spread in spreads)} |")
     lines += ["", "| scheme | of | quantity | said | measured | bound | |", SAID[1]]
@@ -198,36 +187,24 @@ def published(kept: dict[str, Any]) -> str:
 
 def slopes(kept: dict[str, Any]) -> str:
     """The error of the Jacobian of each scheme in each potential."""
-    columns = {(c["case"], c["quantity"]): short(c["case"]) for c in kept[DERIVATIVES]}
-    return "\n".join(by_scheme(kept[DERIVATIVES], columns))
-
-
-def drifts(kept: dict[str, Any]) -> str:
-    """The drift of each invariant with each scheme; what is conserved in bold."""
-    columns = {
-        (c["case"], c["quantity"]): f"{short(c['case'])}<br>{c['quantity'].replace('_', ' ')}"
-        for c in kept[DRIFTS]
+    claims = kept[DERIVATIVES]
+    heads = {
+        (c["case"], c["quantity"]): {"none": "free"}.get(c["case"], c["case"].replace("_", " "))
+        for c in claims
     }
-    return "\n".join(by_scheme(kept[DRIFTS], columns))
+    return "\n".join(by_scheme(claims, heads, "{:.0e}"))
 
 
-def short(case: str) -> str:
-    """The heading of a potential."""
-    return {"none": "free"}.get(case, case.replace("_", " "))
-
-
-def by_scheme(claims: list[Claim], columns: dict[tuple[str, str], str]) -> list[str]:
-    """A table of what was measured: a row for each scheme, a column for each case and quantity,
-    under the headings given; bold where it is declared to be conserved."""
+def by_scheme(claims: list[Claim], heads: dict[tuple[str, str], str], form: str) -> list[str]:
+    """A table of what was measured: a row for each scheme, a column for each case and quantity."""
     found = {(c["integrator"], c["case"], c["quantity"]): c for c in claims}
-    lines = [f"| scheme | {' | '.join(columns.values())} |", f"|---|{'---:|' * len(columns)}"]
+    lines = [f"| scheme | {' | '.join(heads.values())} |", f"|---|{'---:|' * len(heads)}"]
     for name in dict.fromkeys(claim["integrator"] for claim in claims):
-        cells = []
-        for column in columns:
-            claim = found.get((name, *column))
-            shown = f"{claim['measured']:.1e}" if claim else ""
-            bold = "**" if claim and claim["declared"] == "conserved" else ""
-            cells.append(f"{bold}{shown}{bold}{'' if not claim or claim['passed'] else ' BROKEN'}")
+        of_scheme = [found.get((name, *column)) for column in heads]
+        cells = (
+            form.format(c["measured"]) + ("" if c["passed"] else " BROKEN") if c else ""
+            for c in of_scheme
+        )
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return lines
 
@@ -244,7 +221,7 @@ def current(file: Path) -> str:
 
 PAGES: dict[Path, dict[str, Callable[[dict[str, Any]], str]]] = {
     PAGE: {"summary": summary, "published": published},
-    WHOLE: {"record": kinds, DRIFTS: drifts, "ends": ends, "papers": papers},
+    WHOLE: {"record": kinds, "ends": ends, "papers": papers},
     LINEAR: {"slopes": slopes},
 }
 
