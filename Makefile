@@ -8,6 +8,8 @@ SHELL := bash
 PYTHON ?= python3
 PYTEST_ARGS ?= -q -n auto
 WHICH ?= not long
+INTERPRETED = $(WHICH) and interpreted and not compiled
+COMPILED = $(WHICH) and (compiled or not interpreted)
 BENCH_ARGS ?=
 RUN ?= runs/demo
 
@@ -98,17 +100,18 @@ pytest: pytest-interpreted pytest-compiled  ## the test suite; PYTEST_ARGS="-k n
 OR_NONE := || [ $$? = 5 ]
 
 pytest-interpreted: .venv/.dev  ## tests of what does what, with Python in the place of machine code
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TEST_FOLDERS) --durations=5 -m '$(WHICH) and interpreted and not compiled' \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TEST_FOLDERS) --durations=5 -m '$(INTERPRETED)' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Neighbours, which share kernels, stay with one worker as long as it goes.
 pytest-compiled: .venv/.dev  ## all other tests
-	$(BIN)/pytest $(TEST_FOLDERS) --durations=15 -m '$(WHICH) and (compiled or not interpreted)' \
+	$(BIN)/pytest $(TEST_FOLDERS) --durations=15 -m '$(COMPILED)' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Gymnasium 1.2 in the place of the one in .venv; kernels are those that the suite left on disk.
 pytest-gymnasium: .venv/.dev .venv-gymnasium/.created
-	PYTHONPATH=.venv-gymnasium $(BIN)/pytest --durations=5 $(PYTEST_ARGS) $(GYMNASIUM_TESTS)
+	PYTHONPATH=.venv-gymnasium NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m '$(INTERPRETED)' $(PYTEST_ARGS) $(GYMNASIUM_TESTS)
+	PYTHONPATH=.venv-gymnasium $(BIN)/pytest -m '$(COMPILED)' $(PYTEST_ARGS) $(GYMNASIUM_TESTS)
 
 pytest-rllib: .venv-rllib/.test  ## what docs/libraries.md shows of RLlib
 	.venv-rllib/bin/pytest tests/clients -q
