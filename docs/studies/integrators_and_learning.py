@@ -24,7 +24,7 @@ from rbgym.agents.train import load_policy, train
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS = DOCS / "learning_study.json"
 RUNS = Path("runs") / "integrators"
-TASKS = ("RigidTop-v0", "IntermediateAxis-v0", "AttitudeSlew-v1")
+TASKS = ("RigidTop-v0", "IntermediateAxis-v0")
 SCHEMES = ("forward_euler", "rkn4", "quat_em")
 SEEDS = (0, 1, 2)
 TRUTH = {"integrator": "exact", "substeps": 32}
