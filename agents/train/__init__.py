@@ -89,9 +89,13 @@ def hyperparameters_of(
 ) -> dict[str, Any]:
     """What `train` would train with: the hyperparameters, and under "algo" the algorithm, which for
     auto the task's recipe may choose. Raises ValueError as `train` does."""
+    from rbgym.agents.cases import by_name, spec_of
+    from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train import presets
 
-    chosen = {}
+    spec_of(env_id)  # raises, with a near name
+    named("algo", algo, (*ALGORITHMS, *_OTHERS))
+    chosen, changes = dict[str, Any](), by_name("changes", changes)
     if algo in _OTHERS:
         chosen = import_module(f"{__name__}.{_OTHERS[algo]}").recipe(env_id, file, changes)
         algo = algo if file or changes else chosen.get("algo", algo)

@@ -14,7 +14,7 @@ from rbgym.agents import controllers
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
 from rbgym.agents.policies import Network, trained
-from rbgym.agents.train import rollouts, train
+from rbgym.agents.train import hyperparameters_of, rollouts, train
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import Scaling
@@ -145,6 +145,8 @@ def _works():
     for export in (export_c, export_onnx):
         yield target(f"rbgym.agents.export.{export.__name__}", partial(_written, export),
                      policy=NETWORK, env=created(SLEW), about={"policy": "a"})  # fmt: skip
+    yield target("rbgym.agents.train.hyperparameters_of", hyperparameters_of, env_id=SLEW,
+                 algo="ppo", changes={})  # fmt: skip
     yield target("rbgym.agents.train.make_sb3_env", make_sb3_env, env_id=SLEW, num_envs=2, seed=0)
     yield target("rbgym.agents.train.VectorEnvAdapter", VectorEnvAdapter,
                  vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"))  # fmt: skip
