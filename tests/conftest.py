@@ -16,8 +16,8 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
-# Of the tasks these have all that is compiled for the others too but for their goals, rewards and
-# ends, which tests run as Python: tops, torque, wheels, coils, targets that move.
+# The tasks that `make test` compiles: a top, torque, wheels, coils, a target that moves. What only
+# others have, such as wings, is tested as Python there, and as machine code by `make test-long`.
 CORE = {"RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "AttitudeTracking-v1",
         "MagneticDetumble-v1"}  # fmt: skip
 LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())

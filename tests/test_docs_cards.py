@@ -57,8 +57,7 @@ def test_no_shipped_policy_succeeds_less_often_than_the_best_law(cards):
             rows = cards[env_id]["rows"].values()
             (own,) = (r["merits"]["all"]["success_rate"] for r in rows if r["origin"])
             assert own == one["success"]
-            own = {name: it for name, it in conditions.items() if "trained_in" not in it}
-            shipped = [name for name, it in own.items() if it["shipped"]]
+            shipped = [k for k, it in conditions.items() if it["shipped"] and "trained_in" not in it]
             assert sorted(shipped) == trained.conditions(env_id)
 
 
