@@ -1,6 +1,6 @@
 """The memory layout: one flat buffer of blocks, (block, row, lane).
 
-Eight bodies share a block, so a row of a block fills one wide register. All numbers are in one
+Bodies share a block, so a row of a block fills one wide register. All numbers are in one
 buffer: with two, the compiler cannot exclude that they overlap, and does not vectorise. `i` is
 always the index of a lane's first row in the buffer. The engine always works in principal axes.
 
@@ -11,11 +11,12 @@ and task in use; `Physics` computes their places while compiling.
 from typing import Any
 
 from rbgym.compiled.dual import unchanged
-from rbgym.compiled.jit import inlined
+from rbgym.compiled.jit import MACHINE_CODE, inlined
 from rbgym.compiled.record import Record, constant, known
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
-LANES = 8  # in a block
+# In a block. Machine code moves eight at once; Python would take eight times as long for one body.
+LANES = 8 if MACHINE_CODE else 1
 
 # The state.
 E = 0  # 1: level of the rotational plus potential energy [J]

@@ -23,6 +23,7 @@ from numba.extending import overload
 from rbgym.compiled import cache
 from rbgym.compiled.pipeline import Compiler, PartCompiler
 
+MACHINE_CODE: bool = not config.DISABLE_JIT  # type: ignore[attr-defined]
 F = TypeVar("F", bound=Callable[..., Any])
 intrinsic: Any = _intrinsic  # numba's type hint has one argument too many
 
@@ -117,7 +118,7 @@ overload(with_item, jit_options=INLINED)(
 def compiled(function: F) -> F:
     """Compile an entry point and store the machine code on disk, keyed on all its sources; only in
     memory, with a warning, if there is no writable folder or the sources are in an archive."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if not MACHINE_CODE:
         # Machine code does not warn of overflow, which random numbers rely on.
         return np.errstate(all="ignore")(function)
     cache.remember(function)
