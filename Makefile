@@ -48,7 +48,7 @@ endef
 # Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
 # wait for a network. The suite keeps them all busy; what comes after it finds its kernels made. .venv is
 # installed before the lanes begin: two of them would install it at once.
-STAGES := .venv/.dev .venv-gymnasium/.created 'check,docs|wheel-test' pytest-interpreted pytest-compiled pytest-gymnasium
+STAGES := .venv/.dev .venv-gymnasium/.created 'types,wheel-test|lint,docs' pytest-interpreted pytest-compiled pytest-gymnasium
 
 .PHONY: help demo test test-long check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-compiled pytest-gymnasium pytest-interpreted

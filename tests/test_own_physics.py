@@ -84,7 +84,6 @@ def own(scheme):
     return Integrator("own", scheme, "a scheme of my own", "here", order=2)
 
 
-@pytest.mark.compiled
 def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
     axis = (0.6, 0.0, 0.8)
     motion = rbgym.simulate(BODY, potential=OwnTop(20, axis), **MOTION)

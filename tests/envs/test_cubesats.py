@@ -136,7 +136,6 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
             np.testing.assert_allclose(full, begun, rtol=0.05)
 
 
-@pytest.mark.compiled
 def test_who_turns_straight_meets_the_cone_and_ends_there():
     straight = evaluate("pd", "KeepOutSlew-v0", 64)
     assert straight.success_rate == 0.0

@@ -48,7 +48,6 @@ def test_a_push_is_the_torque_that_simulate_would_hold():
     assert np.array_equal(column(simulation, 0, "quaternion"), alone.quaternion)
 
 
-@pytest.mark.compiled
 def test_a_run_that_explodes_stands_still_and_the_others_go_on():
     simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
     simulation.advance(1000)
