@@ -1,5 +1,6 @@
 """An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
 
+import copy
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Plant, fresh
 from rbgym.agents.controllers.fitting import make
+from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Failing, Instruments, Late
@@ -155,7 +157,8 @@ class Estimating:
 
     Gyros measure the mean rate of the control period, half a period late. The policy gets the rate
     at its end, the mean and half of its change since the last period; the change is reduced by
-    what noise alone may explain.
+    what noise alone may explain. A law that foresees a delay knows which commands acted, and gets
+    the mean.
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
@@ -221,6 +224,9 @@ class Estimating:
             )
         law = make(policy, env) if isinstance(policy, str) else policy
         shown = base.columns.get("star_tracker_valid")
+        if isinstance(law, Foreseeing):
+            law = copy.copy(law)
+            law.of_means = True
         valid, limit = shown.first if shown else None, base.rate_limit
         return cls(law, instruments_of(base), rate_limit=limit, moving=moving, valid=valid)
 
@@ -255,7 +261,8 @@ class Estimating:
         belief = self.estimate(rows, belief, episode_start)
         shown = rows.astype(np.float32)
         shown[:, :4] = canonicalized(belief.attitude)
-        shown[:, 4:7] = belief.end_rate / self.rate_limit
+        of_means = getattr(self.policy, "of_means", False)
+        shown[:, 4:7] = (belief.rate if of_means else belief.end_rate) / self.rate_limit
         actions, memory = self.policy.predict(
             shown if seen.ndim == 2 else shown[0],
             state=memory,

@@ -1,5 +1,6 @@
 """Runs a law behind a delay or a lag, on the predicted state in which its commands will act."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,12 @@ from rbgym.agents.controllers.base import (
     weight_torque,
 )
 from rbgym.envs.parts.columns import BODY
+from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
 
 _PARTS = 4  # steps of a prediction for each pending command
+_GAIN = 0.2  # of the estimate of what the equation of motion leaves out, in a control period
+RATES, TARGET = "angular_velocity", "target_angular_velocity"  # columns
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -22,13 +26,27 @@ class Prediction(NamedTuple):
     """The predicted state of n bodies.
 
     rates: (n, 3) [rad/s]. turn: (n, 4), future body axes to present body axes. wheels: (n, k),
-    their momenta [N m s]. response: (n, channels), of the lag.
+    their momenta [N m s]. response: (n, channels), of the lag. extra: (n, 3) [rad/s^2], body axes,
+    the acceleration that the equation of motion leaves out.
     """
 
     rates: Array
     turn: Array
     wheels: Array
     response: Array
+    extra: Array
+
+
+class Foreseen(NamedTuple):
+    """The memory. rates: (n, 3) [rad/s], predicted for the end of the control period; rise: (n, 3)
+    [rad/s], by how much they exceed the mean that gyros measure. extra: see `Prediction`. turning:
+    (n, 3) [rad/s], the target's rate in its own axes. policy: its memory."""
+
+    rates: Array
+    rise: Array
+    extra: Array
+    turning: Array | None
+    policy: Any
 
 
 class Foreseeing(Controller):
@@ -43,8 +61,16 @@ class Foreseeing(Controller):
     obey J omega_e' = M c - omega x J omega, and q_e rotates with omega_e, without a lag, to first
     order in T. After q_e has come to rest, q follows with the time constant T. The law sees q_e,
     omega_e, and all vectors in those axes. A target keeps the acceleration of the last control
-    period. The prediction leaves out disturbances, friction, the torque of coils, forces, and
-    randomised parameters.
+    period.
+
+    The equation of motion leaves out disturbances, friction, the torque of coils, and how the body
+    and its actuators differ from what the env says. Their acceleration a_x is estimated: with
+    omega_p the rates predicted a control period dt ago for now, a_x grows by
+    0.2 (omega - omega_p) / dt, and the prediction has a_x added. Without it a law's integral would
+    bring the predicted attitude to the target, and leave the true one beside it.
+
+    of_means: the rates in the observation are means of the last control period, as gyros measure
+    them. The prediction of that period says how much larger the rates at its end are.
 
     Source: Smith (1957), Closer control of loops with dead time, Chemical Engineering Progress
     53(5), for the idea; Artstein (1982), Linear systems with delayed controls: a reduction, IEEE
@@ -53,6 +79,7 @@ class Foreseeing(Controller):
 
     def __init__(self, policy: Controller, plant: Plant) -> None:
         self.policy, self.dt, self.delay, self.lag = policy, plant.env.dt, plant.delay, plant.lag
+        self.of_means = False
         self.inertia = np.asarray(plant.body.inertia)
         self.inverse = np.linalg.inv(self.inertia)
         self.potential = None if plant.target else plant.potential
@@ -64,35 +91,58 @@ class Foreseeing(Controller):
         self.response = self.waiting - self.channels * (self.lag > 0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        wanted = self.quantity(rows, "target_angular_velocity")
-        if not wanted.size:
-            return self.policy.act(self.predicted(rows, wanted), state, episode_start)
-        before, memory = state or (None, None)
-        begins = fresh(len(rows), before, episode_start)
-        a, rate = target_turning(rows[:, :4], wanted, before, begins, self.dt)
-        seen = self.predicted(rows, (self.delay + self.lag) * a)
-        command, memory = self.policy.act(seen, memory, episode_start)
-        return command, (rate, memory)
+        begins, zero = fresh(len(rows), state, episode_start), np.zeros((len(rows), 3))
+        before = state or Foreseen(zero, zero, zero, None, None)
+        rows, one = rows.copy(), self.columns[RATES]
+        rows[:, one.place] += np.where(begins[:, None], 0.0, before.rise / one.factor)
+        off = self.quantity(rows, RATES) - before.rates
+        extra = np.where(begins[:, None], 0.0, before.extra + _GAIN * off / self.dt)
+        gained, turning, wanted = zero, None, self.quantity(rows, TARGET)
+        if wanted.size:
+            a, turning = target_turning(rows[:, :4], wanted, before.turning, begins, self.dt)
+            gained = (self.delay + self.lag) * a
+        seen = self.predicted(rows, extra, gained)
+        command, policy = self.policy.act(seen, before.policy, episode_start)
+        after = self.after_period(rows, command, extra)
+        rise = after.rates - rotation_vector(after.turn) / self.dt if self.of_means else zero
+        return command, Foreseen(after.rates, rise, extra, turning, policy)
 
-    def predicted(self, rows: Array, gained: Array | float = 0.0) -> Array:
-        """The predicted observations (n, columns), which the law sees. gained (n, 3): the change
-        of a target's rates until then [rad/s], present body axes."""
-        ahead = Prediction(
-            self.quantity(rows, "angular_velocity"),
-            np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1)),
-            self.quantity(rows, "wheel_momentum"),
-            rows[:, self.response : self.waiting],
-        )
-        up = rotate_inverse(rows[:, :4], _UP)
-        # The oldest command first, of which a part has acted already.
-        for age in range(int(np.ceil(self.delay / self.dt - 1e-9)) - 1, -1, -1):
-            command = rows[:, self.waiting + age * self.channels :][:, : self.channels]
-            seconds = min(self.dt, self.delay - age * self.dt)
-            for _ in range(_PARTS):
-                ahead = self.advance(ahead, command, up, seconds / _PARTS)
+    def predicted(self, rows: Array, extra: Array, gained: Array) -> Array:
+        """The predicted observations (n, columns), which the law sees. extra: see `Prediction`.
+        gained (n, 3): the change of a target's rates until then [rad/s], present body axes."""
+        ahead, up = self.present(rows, extra), rotate_inverse(rows[:, :4], _UP)
+        for command, seconds in self.pending(rows):
+            ahead = self.moved(ahead, command, up, seconds)
         if self.lag:
             ahead = self.without_lag(ahead)
         return self.observations(rows, ahead, gained)
+
+    def after_period(self, rows: Array, command: Array, extra: Array) -> Prediction:
+        """The predicted state after the control period that begins with this command."""
+        ahead, up = self.present(rows, extra), rotate_inverse(rows[:, :4], _UP)
+        left = self.dt
+        for acting, seconds in (*self.pending(rows), (command, self.dt)):
+            ahead = self.moved(ahead, acting, up, min(seconds, left))
+            left -= min(seconds, left)
+        return ahead
+
+    def present(self, rows: Array, extra: Array) -> Prediction:
+        """The state now."""
+        turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
+        rates, wheels = self.quantity(rows, RATES), self.quantity(rows, "wheel_momentum")
+        return Prediction(rates, turn, wheels, rows[:, self.response : self.waiting], extra)
+
+    def pending(self, rows: Array) -> Iterator[tuple[Array, float]]:
+        """The pending commands (n, channels), and how long each will act [s], oldest first."""
+        for age in range(int(np.ceil(self.delay / self.dt - 1e-9)) - 1, -1, -1):
+            command = rows[:, self.waiting + age * self.channels :][:, : self.channels]
+            yield command, min(self.dt, self.delay - age * self.dt)  # a part has acted already
+
+    def moved(self, ahead: Prediction, command: Array, up: Array, seconds: float) -> Prediction:
+        """The state after a command has acted for some seconds; up: see `advance`."""
+        for _ in range(_PARTS if seconds else 0):
+            ahead = self.advance(ahead, command, up, seconds / _PARTS)
+        return ahead
 
     def quantity(self, rows: Array, name: str) -> Array:
         """The quantity of that name in observations (n, k), in its unit; (n, 0) if not shown."""
@@ -102,7 +152,7 @@ class Foreseeing(Controller):
     def advance(self, ahead: Prediction, command: Array, up: Array, h: float) -> Prediction:
         """The state h seconds later, by the midpoint rule; up (n, 3): the vertical in the present
         body axes."""
-        omega, turn, wheels, response = ahead
+        omega, turn, wheels, response, extra = ahead
         acting = command
         if self.lag:
             x, lack = h / self.lag, response - command
@@ -110,12 +160,13 @@ class Foreseeing(Controller):
             response = command + np.exp(-x) * lack
         torque = acting @ self.mixing.T
         drawn = acting[:, : wheels.shape[1]] * self.motor  # the wheels have the first commands
-        half = omega + 0.5 * h * self.acceleration(omega, torque, wheels, rotate_inverse(turn, up))
+        a = self.acceleration(omega, torque, wheels, rotate_inverse(turn, up)) + extra
+        half = omega + 0.5 * h * a
         middle = multiply(turn, from_rotation_vector(0.5 * h * half))
         wheels = wheels - 0.5 * h * drawn
-        a = self.acceleration(half, torque, wheels, rotate_inverse(middle, up))
+        a = self.acceleration(half, torque, wheels, rotate_inverse(middle, up)) + extra
         after = multiply(turn, from_rotation_vector(h * half))
-        return Prediction(omega + h * a, after, wheels - 0.5 * h * drawn, response)
+        return Prediction(omega + h * a, after, wheels - 0.5 * h * drawn, response, extra)
 
     def acceleration(self, omega: Array, torque: Array, wheels: Array, up: Array) -> Array:
         """Angular acceleration (n, 3) [rad/s^2]; up (n, 3): the vertical in body axes."""
@@ -128,24 +179,22 @@ class Foreseeing(Controller):
 
     def without_lag(self, ahead: Prediction) -> Prediction:
         """The state (q_e, omega_e) that new commands move without a lag, see the class."""
-        omega, turn, wheels, r = ahead
+        omega, turn, wheels, r, extra = ahead
         rest = self.lag * r
         after = multiply(turn, from_rotation_vector(self.lag * omega))
-        gained = rest @ self.mixing.T @ self.inverse
+        gained = rest @ self.mixing.T @ self.inverse + self.lag * extra
         wheels = wheels - rest[:, : wheels.shape[1]] * self.motor
-        return Prediction(omega + gained, after, wheels, r)
+        return Prediction(omega + gained, after, wheels, r, extra)
 
-    def observations(self, rows: Array, ahead: Prediction, gained: Array | float) -> Array:
+    def observations(self, rows: Array, ahead: Prediction, gained: Array) -> Array:
         """Observations (n, columns) of a predicted state; gained: as in `predicted`."""
         seconds, seen = self.delay + self.lag, rows.copy()
-        target, velocity = (
-            self.quantity(rows, name) for name in ("target_angular_velocity", "velocity")
-        )
+        target, velocity = (self.quantity(rows, name) for name in (TARGET, "velocity"))
         if velocity.size:
             one = self.columns["position"]
             seen[:, one.place] += seconds * velocity / one.factor
         if target.size:
-            one = self.columns["target_angular_velocity"]
+            one = self.columns[TARGET]
             seen[:, one.place] += gained / one.factor
         for one in self.columns.values():
             if one.frame == BODY:  # rotate world-fixed vectors into the future body axes
@@ -155,7 +204,7 @@ class Foreseeing(Controller):
         if target.size:
             turn = multiply(from_rotation_vector(-seconds * (target + 0.5 * gained)), turn)
         seen[:, :4] = multiply(rows[:, :4], turn)
-        for name, value in (("angular_velocity", ahead.rates), ("wheel_momentum", ahead.wheels)):
+        for name, value in ((RATES, ahead.rates), ("wheel_momentum", ahead.wheels)):
             if name in self.columns:
                 one = self.columns[name]
                 seen[:, one.place] = value / one.factor

@@ -37,7 +37,7 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     law, draw = controllers.make(name, env), np.random.default_rng(0)
     assert isinstance(law, Foreseeing)
     (seen, _), memory, foreseen = env.reset(seed=0), None, []
-    law.policy.act = lambda rows, *_: (foreseen.append(rows), None)
+    law.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, law.waiting :], None)
     for _ in range(8):
         _, memory = law.act(seen.astype(float), memory, None)
         action = 0.5 * draw.uniform(-1, 1, env.action_space.shape)
@@ -50,6 +50,21 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
             far = 1e-2 if name == "target_angular_velocity" else 4e-3
             np.testing.assert_allclose(found, wanted, atol=far * np.abs(wanted).max())
     assert np.abs(foreseen[-2] - foreseen[-1])[:, : law.waiting].max() > 1e-3
+
+
+def test_from_means_of_gyros_it_foresees_the_rates_that_come():
+    """Commands change in each control period, so half of the last change is not the next half."""
+    gyros, draw = {"gyro": {}, "star_tracker": {}}, np.random.default_rng(1)
+    env, known = (late("AttitudeSlew-v1", 0.5, **more) for more in ({"sensor": gyros}, {}))
+    law = controllers.Estimating.for_env("pd", env)
+    memory, foreseen, (seen, _), (state, _) = None, [], env.reset(seed=0), known.reset(seed=0)
+    law.policy.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, -3:], None)
+    for step in range(12):
+        _, memory = law.predict(seen, memory, np.full(4, step == 0))
+        action = draw.uniform(-1, 1, (4, 3))
+        (seen, *_), (state, *_) = env.step(action), known.step(action)
+    found, wanted = foreseen[-1][:, 4:7], state[:, 4:7]
+    np.testing.assert_allclose(found, wanted, atol=4e-3 * np.abs(wanted).max())
 
 
 def off(env, name, steps, **gains):
@@ -78,6 +93,17 @@ def test_a_bang_bang_slew_behind_a_lag_comes_to_rest_at_the_target(others):
     error, rate = off(env, "bang_bang", 90)
     assert error < 2e-3
     assert rate < 2e-3
+
+
+@pytest.mark.parametrize(("late", "name"), [("delay", "pd"), ("delay", "pid"), ("lag", "pid")])
+def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, name):
+    number = {"delay": "seconds", "lag": "time_constant"}[late]
+    kwargs = {"disturbance": {"constant": (2e-5, -1e-5, 1e-5)}, "max_episode_steps": 400}
+    ends = [
+        off(gym.make_vec("AttitudeSlew-v1", num_envs=4, actuator=parts, **kwargs), name, 300)
+        for parts in ([], [{late: {number: 1.0}}])
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=0.05, abs=2e-6)
 
 
 def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():
