@@ -1,6 +1,7 @@
 """An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
 
 import copy
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -22,6 +23,7 @@ from rbgym.quaternion import (
     multiply,
     normalized,
     rotate,
+    rotate_inverse,
     to_matrix,
 )
 
@@ -162,9 +164,11 @@ class Estimating:
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
-    its rates in body axes, scaled likewise; further columns pass unchanged. valid: of a star
-    tracker of several heads, the first of the columns that flag which of them measured. The memory
-    that `predict` takes and returns is a `Belief` and the policy's memory.
+    its rates in body axes, scaled likewise. valid: of a star tracker of several heads, the first of
+    the columns that flag which of them measured. vectors: columns of directions fixed in the world,
+    three each, which the env shows in the measured body axes; the policy gets them in the estimated
+    ones. Further columns pass unchanged. The memory that `predict` takes and returns is a `Belief`
+    and the policy's memory.
 
     Source: Lefferts, Markley & Shuster (1982), Kalman filtering for spacecraft attitude estimation,
     J. Guidance 5(5), with the error in body axes; Farrenkopf (1978), J. Guidance and Control 1(4),
@@ -179,6 +183,7 @@ class Estimating:
         rate_limit: float,
         moving: bool = False,
         valid: int | None = None,
+        vectors: Sequence[int] = (),
     ) -> None:
         if not callable(getattr(policy, "predict", None)):
             raise ValueError(f"policy must have predict, got {policy!r}")
@@ -200,7 +205,8 @@ class Estimating:
             )
         first = 0 if valid is None else count("valid", valid, self.columns)
         self._valid = slice(first, first + heads)  # with one head any column will do
-        self.columns = max(self.columns, first + heads)
+        self.vectors = [count("vectors", column, 3) for column in vectors]
+        self.columns = max(self.columns, first + heads, *(n + 3 for n in self.vectors))
 
     @classmethod
     def for_env(cls, policy: Any, env: Any) -> Self:
@@ -227,8 +233,12 @@ class Estimating:
         if isinstance(law, Foreseeing):
             law = copy.copy(law)
             law.of_means = True
+        cones = base.columns.get("keep_out")
         valid, limit = shown.first if shown else None, base.rate_limit
-        return cls(law, instruments_of(base), rate_limit=limit, moving=moving, valid=valid)
+        vectors = range(cones.first, cones.place.stop, 3) if cones else ()
+        return cls(
+            law, instruments_of(base), rate_limit=limit, moving=moving, valid=valid, vectors=vectors
+        )
 
     def predict(
         self,
@@ -261,6 +271,9 @@ class Estimating:
         belief = self.estimate(rows, belief, episode_start)
         shown = rows.astype(np.float32)
         shown[:, :4] = canonicalized(belief.attitude)
+        off = multiply(conjugate(normalized(rows[:, :4])), belief.attitude)
+        for n in self.vectors:
+            shown[:, n : n + 3] = rotate_inverse(off, rows[:, n : n + 3])
         of_means = getattr(self.policy, "of_means", False)
         shown[:, 4:7] = (belief.rate if of_means else belief.end_rate) / self.rate_limit
         actions, memory = self.policy.predict(

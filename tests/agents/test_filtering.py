@@ -15,7 +15,7 @@ from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
 from rbgym.agents.judge.card import SENSORS
 from rbgym.envs.parts.sensors import Instruments
-from rbgym.quaternion import conjugate, from_rotation_vector, multiply
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply, rotate
 from refusals import refused
 
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
@@ -208,6 +208,27 @@ def test_each_lane_is_estimated_by_itself_from_its_own_beginning():
         alone = memory[0]
     for whole, one in zip(both[0][:-1], alone[:-1], strict=True):
         np.testing.assert_allclose(whole[2], one[0], atol=1e-12)
+
+
+@pytest.mark.interpreted
+def test_directions_of_cones_are_shown_in_the_estimated_axes():
+    """The star tracker holds its attitude in a fast slew, and the env its cones with it."""
+    env, rows = many(4, "KeepOutSlew-v0", sensor=SENSORS), []
+
+    class Turning:
+        def predict(self, observation, state=None, **more):
+            rows.append(observation)
+            return np.full((4, 3), (0.2, 1.0, -0.4)), state
+
+    filtering, memory, (seen, _) = Estimating.for_env(Turning(), env), None, env.reset(seed=1)
+    for _ in range(16):
+        actions, memory = filtering.predict(seen, memory)
+        seen, *_ = env.step(actions)
+    column = env.columns["keep_out"].first
+    first, last = (rotate(one[:, :4], one[:, column : column + 3]) for one in (rows[0], rows[-1]))
+    np.testing.assert_allclose(first, last, atol=5e-3)
+    held = rotate(rows[-1][:, :4], seen[:, column : column + 3])
+    assert np.linalg.norm(held - first, axis=1).min() > 0.1
 
 
 @pytest.mark.interpreted
