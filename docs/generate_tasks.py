@@ -152,7 +152,8 @@ def training() -> str:
             rows.append(f"| {' | '.join(cells)} |")
             if is_ahead(one):
                 ahead.setdefault(condition, []).append(env_id)
-    rows += ["", "Ahead of the law, by a tenth in settling time or effort too:", ""]
+    tenth = "and a tenth less settling time or effort, one of the two"
+    rows += ["", f"Ahead of the law: more return, beyond the interval, {tenth}:", ""]
     rows += [f"- {condition}: {', '.join(tasks)}" for condition, tasks in ahead.items()]
     before, rest = TRAINING.read_text("utf-8").split(TIMES)
     return "\n".join([f"{before}{TIMES}", *rows, f"{TIMES_END}{rest.split(TIMES_END)[1]}"])

@@ -70,8 +70,11 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         install = "" if complete else f"; this command needs pip install 'rbgym[{extra}]'"
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
-        where = {"train": "from the last checkpoint", "campaign": "with the runs that are left"}
-        left = where.get(ctx.invoked_subcommand)
+        work = {
+            "train": "from the last checkpoint, if there is one",
+            "campaign": "with the runs that are left",
+        }
+        left = work.get(ctx.invoked_subcommand)
         resume = f"; the same command continues {left}" if left else ""
         _fail(f"interrupted{resume}", 130)
     except MemoryError:

@@ -181,7 +181,7 @@ Inertia = Annotated[
 Rates = Annotated[
     Any, Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates, body axes, in rad/s.")
 ]
-TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
+TimeStep = Annotated[float, Option(help="Time step, in s.")]
 Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]
 
 

@@ -174,14 +174,16 @@ class Implicit(Scheme):
 
     @required
     def equation(self, potential, body, step, x):
-        """The equation F(x), its derivative dF/dx, and the square of the size of F's terms.
+        """The equation F(x), its derivative dF/dx, three rows, and the squared size of F's terms.
 
         F is scaled so that for short steps it is J x / (fraction h) minus a mean body momentum.
         """
 
     @required
     def defect(self, potential, body, step, x, Pi_1, o_1):
-        """Squared residual of the equation at the new state, and the square of its scale."""
+        """Squared residual of the equation at the new state, and the square of its scale. The
+        engine accepts a step whose residual is at most 1e-14 of the scale. Pi_1, o_1: the body
+        momentum and the potential's direction that `finish` leads to."""
 
 
 ENERGY, MOMENTUM = "energy", "angular_momentum"
