@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, binom, rankdata, ttest_1samp
+from scipy.stats import beta, binom, rankdata, t, ttest_1samp
 
 from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
@@ -17,7 +17,8 @@ from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs that either side of a comparison must have
 _ROUNDING = 1e-14  # starts at rest differ by less, from rounding
-_LEVEL = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
+_SIDE = 0.975  # of a two-sided 95 % interval
+_LEVEL = 1.959963984540054  # standard normal quantile of it
 
 
 class Sample(NamedTuple):
@@ -28,16 +29,19 @@ class Sample(NamedTuple):
 
     def effective(self, hits: Array) -> float:
         """The number of independent runs with the same variance of the share of `hits`, (n,) of 0
-        and 1: at least the number of groups, which it is if all runs are alike."""
+        and 1, less where few groups tell the variance: at least the number of groups, which it is
+        if all runs are alike."""
         n, share = float(len(hits)), float(hits.mean())
         if self.groups is None:
             return n
         size, hit = np.bincount(self.groups), np.bincount(self.groups, hits)
         count = float(len(size))
-        variance = float(np.sum((hit - share * size) ** 2)) / n**2 * count / max(count - 1.0, 1.0)
-        if share in (0.0, 1.0) or variance == 0.0:
-            return count if share in (0.0, 1.0) else n
-        return min(max(share * (1.0 - share) / variance, count), n)
+        if share in (0.0, 1.0) or count < 2.0:
+            return count
+        variance = float(np.sum((hit - share * size) ** 2)) / n**2 * count / (count - 1.0)
+        alike = min(share * (1.0 - share) / variance, n) if variance else n
+        sure = t.ppf(_SIDE, n - 1.0) / t.ppf(_SIDE, count - 1.0)
+        return max(alike * float(sure) ** 2, count)
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
         """The least value that a share p of the runs does not exceed, and its interval by order

@@ -49,6 +49,16 @@ def test_runs_that_share_draws_count_for_less():
     assert naive - held < 0.6 * 300
 
 
+def test_a_run_that_fails_does_not_make_two_groups_surer():
+    groups, hits = np.repeat([0, 1], 25), np.ones(50)
+    none = Sample(hits, groups).effective(hits)
+    hits[7] = 0.0
+    assert none == 2.0
+    assert Sample(hits, groups).effective(hits) == pytest.approx(2.0, abs=0.5)
+    one = np.zeros(50, dtype=int)
+    assert Sample(hits, one).effective(hits) == 1.0
+
+
 def test_bounds_of_a_share_are_those_of_clopper_and_pearson():
     for hits, n in ((0, 20), (3, 20), (990, 1000), (50, 50)):
         test = stats.binomtest(hits, n)
