@@ -18,7 +18,7 @@ from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inver
 
 _PARTS = 4  # steps of a prediction for each pending command
 _GAIN = 0.2  # of the estimate of what the equation of motion leaves out, in a control period
-RATES, TARGET = "angular_velocity", "target_angular_velocity"  # columns
+_RATES, _TARGET = "angular_velocity", "target_angular_velocity"  # columns
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -93,11 +93,11 @@ class Foreseeing(Controller):
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         begins, zero = fresh(len(rows), state, episode_start), np.zeros((len(rows), 3))
         before = state or Foreseen(zero, zero, zero, None, None)
-        rows, one = rows.copy(), self.columns[RATES]
+        rows, one = rows.copy(), self.columns[_RATES]
         rows[:, one.place] += np.where(begins[:, None], 0.0, before.rise / one.factor)
-        off = self.quantity(rows, RATES) - before.rates
+        off = self.quantity(rows, _RATES) - before.rates
         extra = np.where(begins[:, None], 0.0, before.extra + _GAIN * off / self.dt)
-        gained, turning, wanted = zero, None, self.quantity(rows, TARGET)
+        gained, turning, wanted = zero, None, self.quantity(rows, _TARGET)
         if wanted.size:
             a, turning = target_turning(rows[:, :4], wanted, before.turning, begins, self.dt)
             gained = (self.delay + self.lag) * a
@@ -129,7 +129,7 @@ class Foreseeing(Controller):
     def present(self, rows: Array, extra: Array) -> Prediction:
         """The state now."""
         turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
-        rates, wheels = self.quantity(rows, RATES), self.quantity(rows, "wheel_momentum")
+        rates, wheels = self.quantity(rows, _RATES), self.quantity(rows, "wheel_momentum")
         return Prediction(rates, turn, wheels, rows[:, self.response : self.waiting], extra)
 
     def pending(self, rows: Array) -> Iterator[tuple[Array, float]]:
@@ -189,12 +189,12 @@ class Foreseeing(Controller):
     def observations(self, rows: Array, ahead: Prediction, gained: Array) -> Array:
         """Observations (n, columns) of a predicted state; gained: as in `predicted`."""
         seconds, seen = self.delay + self.lag, rows.copy()
-        target, velocity = (self.quantity(rows, name) for name in (TARGET, "velocity"))
+        target, velocity = (self.quantity(rows, name) for name in (_TARGET, "velocity"))
         if velocity.size:
             one = self.columns["position"]
             seen[:, one.place] += seconds * velocity / one.factor
         if target.size:
-            one = self.columns[TARGET]
+            one = self.columns[_TARGET]
             seen[:, one.place] += gained / one.factor
         for one in self.columns.values():
             if one.frame == BODY:  # rotate world-fixed vectors into the future body axes
@@ -204,7 +204,7 @@ class Foreseeing(Controller):
         if target.size:
             turn = multiply(from_rotation_vector(-seconds * (target + 0.5 * gained)), turn)
         seen[:, :4] = multiply(rows[:, :4], turn)
-        for name, value in ((RATES, ahead.rates), ("wheel_momentum", ahead.wheels)):
+        for name, value in ((_RATES, ahead.rates), ("wheel_momentum", ahead.wheels)):
             if name in self.columns:
                 one = self.columns[name]
                 seen[:, one.place] = value / one.factor
