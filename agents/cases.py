@@ -26,7 +26,10 @@ SPLITS = {"test": TEST_SEEDS, "validation": range(2_000_000, 2_000_256), "fresh"
 _MOST_FRESH = 1_000_000
 _HALF_TURNS = 2.0  # length of a satellite's slew episode, in half turns
 _LONGEST = 1_000_000  # steps, more than any task has
-PRETRAINED = "pretrained"  # the name of the package's policy for a task
+BEHIND, DISPERSED = "behind", "dispersed"  # conditions, see `judge.card`
+# Names of the package's policies for a task: of the true state, and of the conditions.
+PRETRAINED = "pretrained"
+SHIPPED = {PRETRAINED: None} | {f"{PRETRAINED}-{one}": one for one in (BEHIND, DISPERSED)}
 # Arguments that gym.make, gym.make_vec and the functions here that call them set themselves.
 _RESERVED = {
     "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
@@ -77,9 +80,9 @@ def spec_of(env_id: str) -> Any:
 
 
 def check_policy(name: str) -> None:
-    """Raise ValueError unless it is a controller's name, "pretrained" or an existing path."""
+    """Raise ValueError unless it is a controller's name, one of `SHIPPED` or an existing path."""
     if not Path(name).exists():
-        named("policy", name, [*catalogue.names(), PRETRAINED], " or a folder")
+        named("policy", name, [*catalogue.names(), *SHIPPED], " or a folder")
 
 
 def by_name(argument: str, value: Any, must_end: bool = False) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Satellite:
     """A satellite, a value of the argument `satellite` of tasks.
 
     body: RigidBody, or a dict of its arguments. wheels: ReactionWheels; coils: MagneticCoils; or
-    dicts of their arguments, or None. torque: of a full command about the body axes [N m], () or
+    dicts of their arguments, or None; {"pyramid": arguments} stands for ReactionWheels.pyramid. torque: of a full command about the body axes [N m], () or
     (3,), in tasks that command torque; by default the torque of the wheels. force: of thrusters
     along each body axis [N], for a free flyer. sensor: its instruments, a value of the argument
     `sensor`. dt: control period [s]. It points successfully when it stays within `angle` [rad] and
@@ -56,6 +56,10 @@ class Satellite:
 
     def __post_init__(self) -> None:
         kinds = {"body": RigidBody, "wheels": ReactionWheels, "coils": MagneticCoils}
+        if isinstance(self.wheels, Mapping) and [*self.wheels] == ["pyramid"]:
+            given = self.wheels["pyramid"]
+            four = made("Satellite.wheels['pyramid']", ReactionWheels.pyramid, given)
+            object.__setattr__(self, "wheels", four)
         for name, kind in kinds.items():
             value = getattr(self, name)
             if value is not None or name == "body":

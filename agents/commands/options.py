@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 import rbgym
 from rbgym.agents import catalogue
-from rbgym.agents.cases import PRETRAINED, SPLITS, by_name, check_policy, spec_of
+from rbgym.agents.cases import SHIPPED, SPLITS, by_name, check_policy, spec_of
 from rbgym.agents.terminal import print_json, print_table
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
@@ -104,9 +104,9 @@ def algorithms() -> list[str]:
 
 
 def policies() -> list[str]:
-    """Names of controllers, "pretrained", and the runs in the folder `runs` that have a policy."""
+    """Names of controllers, those of `SHIPPED`, and the runs in `runs` that have a policy."""
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
-    return [*catalogue.names(), PRETRAINED, *runs]
+    return [*catalogue.names(), *SHIPPED, *runs]
 
 
 # These refuse mistyped names before kernels, or the module of an id, are imported.

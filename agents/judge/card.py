@@ -14,7 +14,16 @@ import numpy as np
 from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of, task_of
+from rbgym.agents.cases import (
+    BEHIND,
+    DISPERSED,
+    PRETRAINED,
+    SHIPPED,
+    Starts,
+    by_name,
+    starts_of,
+    task_of,
+)
 from rbgym.agents.judge import tables
 from rbgym.agents.judge.episodes import (
     Contender,
@@ -52,7 +61,6 @@ SENSORS: dict[str, Any] = {
 }
 # An estimator's errors of attitude [rad] and bias [rad/s]: the noise in which policies are trained.
 _LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
-BEHIND, DISPERSED = "behind", "dispersed"
 # Errors of the body that a law assumes: relative ones, and misalignment of actuators [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
 _FRICTION = {"friction": 0.5}  # for wheels that have friction
@@ -199,7 +207,9 @@ def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     if one.config is None:
         return one.name
     algorithm = str(one.config.get("algo", "policy"))
-    name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
+    name = algorithm
+    if one.name in SHIPPED:
+        name += f", shipped{one.name.removeprefix(PRETRAINED)}"
     others = [member.contender.config or {} for member in groups.get(name, ())]
     same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
     alike = all(one.config.get(key) == other.get(key) for other in others[:1] for key in same)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, by_name, check_policy
+from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import TrainedPolicy, trained
@@ -49,8 +49,8 @@ class Contender(NamedTuple):
 def contenders(
     targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
 ) -> tuple[str, list[Contender]]:
-    """Resolve targets, which are folders of runs or policies, names of controllers, or
-    "pretrained"; returns the env's id and the contenders. env_id: None for that of the first
+    """Resolve targets, which are folders of runs or policies, names of controllers, or of
+    `SHIPPED`; returns the env's id and the contenders. env_id: None for that of the first
     folder, or else RigidTop-v0. env_kwargs: for all contenders; they override those of a policy's
     training. If env_id is None and all folders agree, controllers get the training's too.
     ValueError for other targets, and for a policy of other observations."""
@@ -58,7 +58,7 @@ def contenders(
     learned = [name for name in targets if name not in controllers.names()]
     policies = {}
     for name in learned:
-        if name != PRETRAINED:
+        if name not in SHIPPED:
             check_policy(name)
             policies[name] = trained.load(Path(name))
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
@@ -75,8 +75,7 @@ def contenders(
                 f"say --env {env_id} if you trust it"
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
-    if PRETRAINED in learned:
-        policies[PRETRAINED] = trained.load(env_id)
+    policies |= {name: trained.load(env_id, SHIPPED[name]) for name in SHIPPED if name in learned}
     found = []
     for name in targets:
         policy, kwargs = policies.get(name), {**of_all, **given}

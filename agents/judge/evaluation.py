@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.cases import PRETRAINED, by_name, starts_of
+from rbgym.agents.cases import SHIPPED, by_name, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.judge.episodes import PlayedEpisodes, own_kwargs, play_from
 from rbgym.agents.policies import trained
@@ -69,11 +69,13 @@ def evaluate(
     """Measure a policy on the first `episodes` start states of a task's test set.
 
     policy: any object with `predict`, such as a Stable-Baselines3 model; a controller's name; or
-    "pretrained". split: "validation" for the set on which trainings select their policy, "fresh"
-    for starts drawn by `seed`. env_kwargs: arguments of the env. Raises ValueError for bad ones.
+    "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
+    conditions, which bring the arguments of that condition as far as none are given. split: "validation"
+    for the set on which trainings select their policy, "fresh" for starts drawn by `seed`.
+    env_kwargs: arguments of the env. Raises ValueError for bad ones.
     """
-    if isinstance(policy, str) and policy == PRETRAINED:
-        policy = trained.load(env_id)
+    if isinstance(policy, str) and policy in SHIPPED:
+        policy = trained.load(env_id, SHIPPED[policy])
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
     starts = starts_of(env_id, episodes, split, seed)

@@ -13,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import SHIPPED
 from rbgym.agents.commands.app import PANELS, examples_of
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
@@ -91,8 +92,8 @@ def completed(shell: str, line: str) -> list[str]:
         ("rbgym validate quat_em r", ["rrr", "rkn4"]),
         ("rbgym validate --case s", ["soft_wall"]),
         ("rbgym train RigidTop-v0 --algo s", ["sac"]),
-        ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), "pretrained"]),
-        ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", "pretrained"]),
+        ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), *SHIPPED]),
+        ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", *SHIPPED]),
     ],
 )
 def test_the_shell_completes_the_names_of_the_catalogues(

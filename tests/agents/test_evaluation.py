@@ -11,12 +11,12 @@ from scipy.stats import binomtest
 
 from rbgym import RigidBody
 from rbgym.agents.cases import in_time
-from rbgym.agents.judge.card import make_card
-from rbgym.agents.judge.episodes import Contender, own_kwargs
+from rbgym.agents.judge.card import DISPERSIONS, make_card
+from rbgym.agents.judge.episodes import Contender, contenders, own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 from rbgym.agents.judge.tables import print_evaluations
 from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies.trained import TrainedPolicy, load
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.envs.satellites import Satellite
@@ -125,6 +125,14 @@ def test_starts_are_those_of_the_test_set():
         {"env_kwargs": {"initial": "high rate"}},
     )
     assert own_kwargs(learned, "AttitudeSlew-v1", {"dt": 0.4}) == {"dt": 0.4}
+
+
+def test_a_policy_of_a_condition_is_called_by_its_name_and_brings_what_it_was_trained_in():
+    names, given = ["pretrained", "pretrained-dispersed"], {"dt": 0.4}
+    _, (true, dispersed) = contenders(names, "AttitudeSlew-v1", given)
+    assert (true.env_kwargs, dispersed.env_kwargs["dt"]) == (given, 0.4)
+    assert dispersed.env_kwargs["randomization"] == DISPERSIONS
+    assert dispersed.config == load("AttitudeSlew-v1", "dispersed").config != true.config
 
 
 def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():

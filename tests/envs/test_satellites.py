@@ -150,7 +150,9 @@ def test_coils_of_a_satellite_act_in_the_task_of_coils():
 
 
 def test_the_wheels_act_where_the_task_has_wheels_and_torque_elsewhere():
-    both = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0}, torque=0.5)
+    motors = {"torque": 0.1, "momentum": 4.0}
+    assert Satellite(BODY, wheels={"pyramid": motors}).wheels == ReactionWheels.pyramid(**motors)
+    both = Satellite(BODY, wheels=motors, torque=0.5)
     alone = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0})
     limits = [make("ReactionWheelSlew-v1", satellite=one).rate_limit for one in (both, alone)]
     assert limits[0] == limits[1]
