@@ -122,7 +122,7 @@ wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it else
 	$(BIN)/python -P -m build --no-isolation --outdir "$$tmp" > "$$tmp/build.log" 2>&1 \
 	    || { cat "$$tmp/build.log" >&2; exit 1; }; \
 	rm -rf .venv-wheel/lib/python*/site-packages/rbgym{,-*}; \
-	.venv-wheel/bin/python -P $(PIP_INSTALL) -c constraints.txt "$$tmp"/*.whl; \
+	tests/install.sh .venv-wheel/bin/python -c constraints.txt "$$tmp"/*.whl; \
 	.venv-wheel/bin/python -P -m pip check --disable-pip-version-check; \
 	root=$$PWD && cd "$$tmp" && "$$root/.venv-wheel/bin/python" -I "$$root/tests/wheel_smoke.py" *.whl "$$root"
 
@@ -235,22 +235,22 @@ clean:  ## remove environments, builds and caches; runs/ stays
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
 	@echo "installing rbgym[agents,render,view] in .venv"
-	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents,render,view]'
+	@tests/install.sh $(BIN)/python -c constraints.txt -e '.[agents,render,view]'
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/.created
 	@echo "installing rbgym[dev] in .venv"
-	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
+	@tests/install.sh $(BIN)/python -c constraints.txt -e '.[dev]'
 	@touch .venv/.agents $@
 
 .venv/.browser: .venv/.dev
 	@echo "installing rbgym[browser] in .venv"
-	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[browser]'
+	@tests/install.sh $(BIN)/python -c constraints.txt -e '.[browser]'
 	@touch $@
 
 .venv-gymnasium/.created: constraints-rllib.txt | .venv/.created
 	@rm -rf $(@D)
-	@$(BIN)/python -P $(PIP_INSTALL) --no-deps -c $< --target $(@D) gymnasium
+	@tests/install.sh $(BIN)/python --no-deps -c $< --target $(@D) gymnasium
 	@touch $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created

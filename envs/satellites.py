@@ -33,11 +33,11 @@ class Satellite:
     """A satellite, a value of the argument `satellite` of tasks.
 
     body: RigidBody, or a dict of its arguments. wheels: ReactionWheels; coils: MagneticCoils; or
-    dicts of their arguments, or None; {"pyramid": arguments} stands for ReactionWheels.pyramid. torque: of a full command about the body axes [N m], () or
-    (3,), in tasks that command torque; by default the torque of the wheels. force: of thrusters
-    along each body axis [N], for a free flyer. sensor: its instruments, a value of the argument
-    `sensor`. dt: control period [s]. It points successfully when it stays within `angle` [rad] and
-    `rate` [rad/s] for `seconds`.
+    dicts of their arguments, or None; {"pyramid": arguments} stands for ReactionWheels.pyramid.
+    torque: of a full command about the body axes [N m], () or (3,), in tasks that command torque;
+    by default the torque of the wheels. force: of thrusters along each body axis [N], for a free
+    flyer. sensor: its instruments, a value of the argument `sensor`. dt: control period [s]. It
+    points successfully when it stays within `angle` [rad] and `rate` [rad/s] for `seconds`.
 
     Raises ValueError for numbers out of range, and without wheels, coils and torque.
     """

@@ -70,9 +70,9 @@ def evaluate(
 
     policy: any object with `predict`, such as a Stable-Baselines3 model; a controller's name; or
     "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
-    conditions, which bring the arguments of that condition as far as none are given. split: "validation"
-    for the set on which trainings select their policy, "fresh" for starts drawn by `seed`.
-    env_kwargs: arguments of the env. Raises ValueError for bad ones.
+    conditions, which bring the arguments of that condition, except those that are given. split:
+    "validation" for the set on which trainings select their policy, "fresh" for starts drawn by
+    `seed`. env_kwargs: arguments of the env. Raises ValueError for bad ones.
     """
     if isinstance(policy, str) and policy in SHIPPED:
         policy = trained.load(env_id, SHIPPED[policy])
