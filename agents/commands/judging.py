@@ -44,9 +44,7 @@ def campaign(
     window: Annotated[
         float | None, Option(help="Last seconds of a run, in which errors count.", min=0.0)
     ] = None,
-    estimator: Annotated[
-        bool, Option("--estimator", help="Put an estimator in front of every policy.")
-    ] = False,
+    estimator: options.Estimator = False,
     redraw: Annotated[
         bool, Option("--redraw", help="Replace impossible draws instead of refusing them.")
     ] = False,
@@ -162,6 +160,7 @@ def evaluate(
     episodes: options.Episodes = 256,
     split: options.Split = "test",
     seed: Annotated[int, Option(help="Seed of fresh start states.", min=0)] = 0,
+    estimator: options.Estimator = False,
     intervals: Annotated[
         bool,
         Option(
@@ -192,6 +191,8 @@ def evaluate(
     if video:
         from rbgym.agents.judge import videos
 
+        if estimator:
+            raise ValueError("--video must be left out with --estimator")
         videos.require(video, video_episode, episodes)
     env, judged = contenders(names, env, dict(env_arg or ()))
     if explain:
@@ -202,7 +203,13 @@ def evaluate(
     with bar() as shown:
         evaluations = {
             one.name: evaluation.evaluate(
-                one.policy, env, episodes, split=split, seed=seed, **one.env_kwargs
+                one.policy,
+                env,
+                episodes,
+                split=split,
+                seed=seed,
+                estimator=estimator,
+                **one.env_kwargs,
             )
             for one in shown.track(judged, description="policies")
         }

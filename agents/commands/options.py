@@ -166,6 +166,9 @@ Algorithm = Annotated[
     ),
 ]
 Episodes = Annotated[int, Option(help="Number of start states.", min=1)]
+Estimator = Annotated[
+    bool, Option("--estimator", help="Put an estimator in front of every policy.")
+]
 Split = Annotated[
     str,
     Option(

@@ -64,6 +64,7 @@ def evaluate(
     *,
     split: str = "test",
     seed: int = 0,
+    estimator: bool = False,
     **env_kwargs: Any,
 ) -> Evaluation:
     """Measure a policy on the first `episodes` start states of a task's test set.
@@ -72,14 +73,15 @@ def evaluate(
     "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
     conditions, which bring the arguments of that condition, except those that are given. split:
     "validation" for the set on which trainings select their policy, "fresh" for starts drawn by
-    `seed`. env_kwargs: arguments of the env. Raises ValueError for bad ones.
+    `seed`. estimator: put `rbgym.agents.controllers.Estimating` in front of it. env_kwargs:
+    arguments of the env. Raises ValueError for bad ones.
     """
     if isinstance(policy, str) and policy in SHIPPED:
         policy = trained.load(env_id, SHIPPED[policy])
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
     starts = starts_of(env_id, episodes, split, seed)
-    return summary(play_from(starts, policy, env_id, env_kwargs))
+    return summary(play_from(starts, policy, env_id, env_kwargs, estimator))
 
 
 def summary(played: PlayedEpisodes) -> Evaluation:

@@ -16,7 +16,7 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
-from rbgym.agents.judge.card import ALL, BEHIND, SENSORS, make_card
+from rbgym.agents.judge.card import ALL, BEHIND, SENSORS, conditions_of, make_card
 from rbgym.agents.judge.episodes import PlayedEpisodes
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.envs.actuators import ReactionWheels
@@ -206,6 +206,9 @@ def test_a_card_says_what_it_costs_not_to_know_the_state():
     assert card.rows["idle"].conditions[BEHIND].success_rate == 0.0
     content = json.loads(json.dumps(card.as_dict()))
     assert "| behind | success [%] |" in tables.page(content)
+    kwargs = conditions_of("AttitudeSlew-v1", {})[BEHIND].env_kwargs
+    again = evaluate("pd", "AttitudeSlew-v1", 16, estimator=True, **kwargs)
+    assert again.mean_return == behind.mean_return
     measured = evaluate("pd", "AttitudeSlew-v1", 16, sensor=SENSORS)
     assert measured.success_rate < 0.5  # without an estimator
 
