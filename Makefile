@@ -124,7 +124,7 @@ wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it else
 	rm -rf .venv-wheel/lib/python*/site-packages/rbgym{,-*}; \
 	tests/install.sh .venv-wheel/bin/python -c constraints.txt "$$tmp"/*.whl; \
 	.venv-wheel/bin/python -P -m pip check --disable-pip-version-check; \
-	root=$$PWD && cd "$$tmp" && "$$root/.venv-wheel/bin/python" -I "$$root/tests/wheel_smoke.py" *.whl "$$root"
+	root=$$PWD && cd "$$tmp" && NUMBA_DISABLE_JIT=1 "$$root/.venv-wheel/bin/python" -I "$$root/tests/wheel_smoke.py" *.whl "$$root"
 
 wheel-policies: .venv/.dev .venv-wheel-agents/.created  ## judge all trained policies from the wheel, offline
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT; tests/build_dist.sh "$$tmp" .venv; \

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,12 @@ def modules():
 
 
 SOURCES = modules()
-TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in SOURCES.items()}
+
+
+@cache
+def trees():
+    """The syntax tree of each module, by name."""
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in SOURCES.items()}
 
 
 def at_import(nodes):
@@ -84,7 +90,10 @@ def imported(nodes):
             yield from (name if name in SOURCES else node.module for name in inside)
 
 
-GRAPH = {name: set(imported(at_import(tree.body))) - {name} for name, tree in TREES.items()}
+@cache
+def graph():
+    """The modules that each module imports when it is imported."""
+    return {name: set(imported(at_import(tree.body))) - {name} for name, tree in trees().items()}
 
 
 def test_no_module_is_imported_in_a_circle():
@@ -94,11 +103,11 @@ def test_no_module_is_imported_in_a_circle():
         if name in path:
             circles.append([*path[path.index(name) :], name])
         elif name not in done:
-            for other in sorted(GRAPH[name]):
+            for other in sorted(graph()[name]):
                 visit(other, [*path, name])
             done.add(name)
 
-    for name in sorted(GRAPH):
+    for name in sorted(graph()):
         visit(name, [])
     assert circles == []
 
@@ -108,7 +117,7 @@ def floor(name):
 
 
 def every_import(name):
-    statements = [n for n in ast.walk(TREES[name]) if isinstance(n, ast.Import | ast.ImportFrom)]
+    statements = [n for n in ast.walk(trees()[name]) if isinstance(n, ast.Import | ast.ImportFrom)]
     return set(imported(statements)) - {name}
 
 
@@ -148,7 +157,7 @@ def hardware_named(tree):
     classes = {
         node.name
         for module in HARDWARE
-        for node in TREES[module].body
+        for node in trees()[module].body
         if isinstance(node, ast.ClassDef)
     }
     for node in ast.walk(tree):
@@ -161,7 +170,7 @@ def hardware_named(tree):
 
 def test_only_data_and_the_laws_that_command_it_know_hardware_by_its_class():
     own = ("rbgym.envs.actuators", "rbgym.envs.actuators.*", "rbgym.envs.parts.sensors")
-    named = {name: sorted(hardware_named(tree)) for name, tree in TREES.items()}
+    named = {name: sorted(hardware_named(tree)) for name, tree in trees().items()}
     wrong = {
         name: classes
         for name, classes in named.items()
@@ -209,7 +218,7 @@ def test_no_folder_holds_more_than_fifteen_modules(folder):
 def test_no_two_classes_share_a_name():
     classes = Counter(
         node.name
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     )
@@ -225,7 +234,7 @@ def test_every_line_of_the_long_tests_names_one():
 def test_every_function_has_a_name():
     named = [
         (name, node.lineno)
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and node.name == "_"
     ]

@@ -37,6 +37,7 @@ _SMALL = 0.58
 # Value on the finest scale of an error at the edge of success: tanh has a slope on both sides.
 _EDGE = 0.35
 _LEAST = 3.0  # a finer scale is added from this ratio on
+_UNBOUNDED = 1e9  # of observations that nothing normalises
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
@@ -165,6 +166,15 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
                 f"{network.width} and {network.sizes[-1]}: {config['init_from']!r}"
             )
+        if (network.activation, network.output) != ("tanh", "clip"):
+            raise ValueError(
+                "init_from must have tanh between its layers and clip its commands, got "
+                f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
+            )
+        if network.normalizer is None:  # what the training reads; this one changes nothing
+            n = network.width
+            plain = Normalizer(np.zeros(n), np.ones(n) - 1e-8, clip=_UNBOUNDED, epsilon=1e-8)
+            network = replace(network, normalizer=plain)
         return network, (seen, done)
     if "rates" in chosen:
         variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")

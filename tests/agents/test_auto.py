@@ -18,7 +18,7 @@ import rbgym.agents
 from rbgym.agents import controllers
 from rbgym.agents.cases import SPLITS, starts_of, training_seeds
 from rbgym.agents.judge import evaluate
-from rbgym.agents.policies import Network
+from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.network import Normalizer
 from rbgym.agents.train import analytic, auto, run, train
 
@@ -130,6 +130,21 @@ def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
         train(TASK, out=tmp_path, init_from=SHELF / "RigidTop-v0")
     with pytest.raises(ValueError, match="init_from plays no part with ppo"):
         train("RigidTop-v0", "ppo", out=tmp_path, init_from=SHELF / "RigidTop-v0")
+    env, relu = gym.make("RigidTop-v0"), Network.random((7, 4, 3), 0, activation="relu")
+    trained.write(tmp_path, relu, (env.observation_space, env.action_space), {})
+    with pytest.raises(ValueError, match="init_from must have tanh .* got 'relu' and 'clip'"):
+        train("RigidTop-v0", out=tmp_path / "run", init_from=tmp_path)
+
+
+@pytest.mark.interpreted
+def test_a_training_begins_with_the_commands_of_the_policy_it_is_given():
+    shelf = SHELF / "SoftWall-v0"  # trained without a normaliser
+    config = run.config_of(run.Job("SoftWall-v0", "auto", ".", init_from=shelf), {"net_arch": [4]})
+    network, _ = run.first_network(config)
+    seen = gym.make("SoftWall-v0").observation_space.sample()
+    own = trained.load(shelf).network.predict(seen)[0]
+    np.testing.assert_array_equal(network.predict(seen)[0], own)
+    assert analytic.Shown(network.normalizer)(torch.tensor(seen[None])).shape == (1, seen.size)
 
 
 @pytest.mark.interpreted

@@ -139,11 +139,11 @@ class Absent:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 import gymnasium, rbgym.agents
-env = gymnasium.make("AttitudeReach-v0")
-actions, state = rbgym.agents.load("AttitudeReach-v0").predict(env.reset(seed=0)[0])
+env = gymnasium.make("AttitudeSlew-v1")
+actions, state = rbgym.agents.load("AttitudeSlew-v1").predict(env.reset(seed=0)[0])
 assert actions in env.action_space, actions
 from rbgym.agents.judge import evaluate
-assert evaluate("pretrained", "AttitudeReach-v0", episodes=4).success_rate == 1
+assert evaluate("pretrained", "AttitudeSlew-v1", episodes=4).success_rate == 1
 assert not {"torch", "stable_baselines3"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

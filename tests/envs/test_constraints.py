@@ -37,11 +37,11 @@ def apart(vectors, others):
 @pytest.fixture(scope="module")
 def flown():
     """Wheels, cones and limits: observations, states, costs and commands of some steps."""
-    env, rng = many(WHEELS, n=128, constraints={**CONES, **LIMITS}), np.random.default_rng(0)
-    found = [(*env.reset(seed=5), env.state, np.zeros((128, 4)), np.zeros(128, bool))]
-    push = rng.choice([-1.0, 1.0], (128, 4))
+    env, rng = many(WHEELS, n=64, constraints={**CONES, **LIMITS}), np.random.default_rng(0)
+    found = [(*env.reset(seed=5), env.state, np.zeros((64, 4)), np.zeros(64, bool))]
+    push = rng.choice([-1.0, 1.0], (64, 4))
     for _ in range(40):
-        commands = push * rng.uniform(0.3, 1.0, (128, 4))
+        commands = push * rng.uniform(0.3, 1.0, (64, 4))
         seen, _, ended, _, info = env.step(commands)
         found.append((seen, info, env.state, commands, ended))
     return env, found
@@ -68,13 +68,13 @@ def test_each_cost_is_one_where_its_constraint_is_violated_and_their_sum_is_the_
             often[name] += wanted.sum()
         np.testing.assert_array_equal(info["cost"], sum(info[f"cost_{n}"] for n in violated))
         assert not ended.any()  # they are charged, no more
-    assert min(often.values()) > 50, often
+    assert min(often.values()) > 15, often
 
 
 def test_directions_are_shown_from_the_body_and_stay_in_the_world(flown):
     _, found = flown
     first = found[0][1]
-    np.testing.assert_array_equal(first["keep_out_0"], np.tile(SUN["direction"], (128, 1)))
+    np.testing.assert_array_equal(first["keep_out_0"], np.tile(SUN["direction"], (64, 1)))
     for seen, info, state, *_ in found:
         for n in range(2):
             direction = info[f"keep_out_{n}"]
@@ -105,12 +105,12 @@ def test_a_start_that_is_put_somewhere_has_its_cone_between_it_and_its_target():
 
 def test_with_ends_the_first_violation_ends_the_episode():
     limits = {"rate": 0.05, "ends": True}
-    env, charged = (many(SLEW, n=64, constraints={**limits, "ends": e}) for e in (True, False))
-    plain, running = many(SLEW, n=64), np.ones(64, bool)
+    env, charged = (many(SLEW, n=16, constraints={**limits, "ends": e}) for e in (True, False))
+    plain, running = many(SLEW, n=16), np.ones(16, bool)
     start = env.reset(seed=2)[0]
     np.testing.assert_array_equal(start, charged.reset(seed=2)[0])
     np.testing.assert_array_equal(start, plain.reset(seed=2)[0])
-    commands = np.random.default_rng(0).uniform(-1.0, 1.0, (64, 3))
+    commands = np.random.default_rng(0).uniform(-1.0, 1.0, (16, 3))
     for _ in range(40):
         ended, info = env.step(commands)[2::2]
         seen, _, never, _, told = charged.step(commands)
@@ -181,7 +181,7 @@ def test_bad_constraints_are_named(env_id, constraints):
     ],
 )
 def test_the_price_of_a_margin_is_beyond_one_exactly_where_the_event_is(env_id, kwargs):
-    env = many(env_id, n=64, reward={"margin": 1.0}, max_episode_steps=30, **kwargs)
+    env = many(env_id, n=32, reward={"margin": 1.0}, max_episode_steps=30, **kwargs)
     env.reset(seed=1)
     push, prices, ends = np.ones(env.action_space.shape), [], []
     for _ in range(25):

@@ -137,11 +137,11 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
 
 
 def test_who_turns_straight_meets_the_cone_and_ends_there():
-    straight = evaluate("pd", "KeepOutSlew-v0", 64)
+    straight = evaluate("pd", "KeepOutSlew-v0", 16)
     assert straight.success_rate == 0.0
     # Ended, not out of time: a few seconds after the start.
     assert straight.length < 40
     # The cone costs, but does not end the episode; the slew is that of AttitudeSlew-v1.
-    charged = evaluate("pd", "KeepOutSlew-v0", 64, difficulty="easy")
+    charged = evaluate("pd", "KeepOutSlew-v0", 16, difficulty="easy")
     assert charged.success_rate == 1.0
     assert charged.violating == 1.0
