@@ -132,7 +132,7 @@ def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
         train("RigidTop-v0", "ppo", out=tmp_path, init_from=SHELF / "RigidTop-v0")
     env, relu = gym.make("RigidTop-v0"), Network.random((7, 4, 3), 0, activation="relu")
     trained.write(tmp_path, relu, (env.observation_space, env.action_space), {})
-    with pytest.raises(ValueError, match="init_from must have tanh .* got 'relu' and 'clip'"):
+    with pytest.raises(ValueError, match=r"init_from must have tanh .* got 'relu' and 'clip'"):
         train("RigidTop-v0", out=tmp_path / "run", init_from=tmp_path)
 
 
