@@ -30,18 +30,14 @@ BAD_RESETS = [
 ]  # fmt: skip
 
 
-def check_vector_env(
-    env_id, *, env_kwargs=None, modes=tuple(AutoresetMode), check_pickle=False, refuses=True
-):
+def check_vector_env(env_id, *, env_kwargs=None, modes=tuple(AutoresetMode), check_pickle=False):
     """AssertionError if the native vector environment of an id breaks a promise of the vector API.
 
     env_kwargs: further arguments of the environment, whose episodes have seven steps.
     modes: the autoreset modes to examine.
     check_pickle: a pickled copy continues bit for bit, as a deep copy does.
-    refuses: bad actions and resets are refused, and change nothing.
     """
     left_out = () if check_pickle else ("pickle",)
-    left_out += () if refuses else REFUSED
     for mode in modes:
         wanderer = Wanderer(env_id, mode, 0, left_out, **(env_kwargs or {}))
         wanderer.wander(2)
