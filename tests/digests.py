@@ -1,9 +1,9 @@
 """Digests of what the package computes, to prove that a rewrite inside has changed nothing.
 
-    python tests/digests.py [SECTION ...] [--only REGEX]            compare with tests/digests.json
-    python tests/digests.py [SECTION ...] [--only REGEX] --write    record it anew
+    python tests/digests.py [SECTION ...] [--only REGEX] --write    on the old code: digests.json
+    python tests/digests.py [SECTION ...] [--only REGEX]            on the new code: compare with it
 
-Sections: physics, envs, policies. An entry has a sha256 over every bit of what came out, types and
+Sections: physics, envs. An entry has a sha256 over every bit of what came out, types and
 shapes included, and a few numbers by which a difference can be judged. Only what is public is used.
 The bits are those of one kind of processor and one set of versions: record and compare on the same.
 """
@@ -23,12 +23,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import torch
 
 import rbgym
 from rbgym import integrators
-from rbgym.agents import controllers, judge, policies
-from rbgym.agents.train import rollout
 from rbgym.envs import actuators
 from rbgym.potentials import Potential
 
@@ -408,38 +405,9 @@ def envs() -> Iterator[Entry]:
         yield f"{i}/{name}", partial(play, i, lanes, **kwargs)
 
 
-def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
-    """What a policy, or the one that the package has, or a law makes of a part of the test set."""
-    policy = policies.load(env_id) if policy is None else policy
-    found = judge.evaluate(policy, env_id, episodes)
-    numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error or 0.0)
-    return digest(found.as_dict() | vars(found.played), *numbers, found.length)
-
-
-def rolled(env_id: str) -> list[Any]:
-    """Episodes of small networks, compiled."""
-    env = gym.make(env_id)
-    sizes = (env.observation_space.shape[0], 16, env.action_space.shape[0])
-    networks = [policies.Network.random(sizes, n) for n in range(3)]
-    found = rollout(networks, env_id, episodes=20, seed=5)
-    return digest(vars(found), *found.returns[:, 0], found.lengths.sum(), found.success.sum())
-
-
-def played() -> Iterator[Entry]:
-    """Every shipped policy, every law that fits, and compiled episodes of networks."""
-    torch.set_num_threads(1)
-    for i in policies.names():
-        yield f"{i}/policy", partial(judged, None, i, 32)
-        for law in controllers.for_env(gym.make(i)):
-            yield f"{i}/{law}", partial(judged, law, i, 8)
-    for i in (FREE, TOP, "ReactionWheelSlew-v1", "FreeFlyer-v0"):
-        yield f"{i}/rollout", partial(rolled, i)
-
-
 SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {
     "physics": physics,
     "envs": envs,
-    "policies": played,
 }
 
 
