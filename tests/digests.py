@@ -38,16 +38,17 @@ Entry = tuple[str, Callable[[], list[Any]]]
 def digest(values: Any, *numbers: float) -> list[Any]:
     """An entry: the sha256, and the numbers as floats."""
     sha = hashlib.sha256()
-    _add(sha, values)
+    add(sha, values)
     return [sha.hexdigest()[:20], *(float(np.nan_to_num(n)) for n in numbers)]
 
 
-def _add(sha: Any, value: Any) -> None:
+def add(sha: Any, value: Any) -> None:
+    """Feed every bit of a value to a hash, types and shapes included."""
     if isinstance(value, Mapping):
         value = [part for name in sorted(value) for part in (name, value[name])]
     if isinstance(value, list | tuple) or (np.ndim(value) and value.dtype == object):
         for one in value:
-            _add(sha, one)
+            add(sha, one)
         return
     array = np.asarray(value)
     if array.dtype.kind == "f":
@@ -205,18 +206,6 @@ def flight(every: int) -> list[Any]:
     )
 
 
-def crowd(threads: int) -> list[Any]:
-    """So many bodies that threads share them."""
-    rbgym.set_num_threads(threads)
-    batch, rng = rbgym.Batch(rbgym.RigidBody(inertia=FULL), size=20000), np.random.default_rng(3)
-    q, omega = rng.standard_normal((20000, 4)), rng.standard_normal((20000, 3))
-    batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), omega)
-    batch.advance(DT, 100)
-    seen = batch.measure()
-    rbgym.set_num_threads(1)
-    return digest(seen, *seen["quaternion"][-1], seen["energy"].sum())
-
-
 def physics() -> Iterator[Entry]:
     """Every scheme in every potential."""
     for (name, scheme), field in itertools.product(schemes().items(), POTENTIALS):
@@ -229,8 +218,6 @@ def physics() -> Iterator[Entry]:
             which = single if way == "simulate" else partial(run, way=way)
             yield f"{name}/{field}/{way}", partial(which, scheme, POTENTIALS[field])
     yield "quat_em/own/full", partial(run, "quat_em", Spring(2.0), "full")
-    for threads in (1, 2):
-        yield f"default/none/crowd/{threads}", partial(crowd, threads)
     for name in ("akw", "akw_dg", "convected", "exact", "exact:4", "quat_em"):
         for weight, h in itertools.product((0.0, 2.0), (0.01, 0.6)):
             yield f"{name}/spinning/{weight}/{h}", partial(spinning, name, weight, h)
@@ -351,22 +338,6 @@ def tried(env_id: str, **kwargs: Any) -> list[Any]:
     return digest([rewards, states, slopes], *rewards[:, -1])
 
 
-def many(env_id: str, threads: int, **kwargs: Any) -> list[Any]:
-    """So many lanes that threads share them."""
-    rbgym.set_num_threads(threads)
-    try:
-        rng, seen = np.random.default_rng(6), []
-        env: Any = gym.make_vec(env_id, 3000, vectorization_mode="vector_entry_point", **kwargs)
-        env.reset(seed=1)
-        for step in range(60):
-            action = rng.uniform(-1.0, 1.0, env.action_space.shape).astype(np.float32)
-            *result, info = env.step(action)
-            seen.append([result, dict(info) if step % 20 == 19 else None])
-    finally:
-        rbgym.set_num_threads(1)
-    return digest(seen, result[1].sum(), result[2].sum(), env.unwrapped.state["quaternion"][-1, 0])
-
-
 def shown(value: Any) -> str:
     """A name for arguments: as they are written, without addresses and classes."""
     plain = str(value).replace(" ", "").replace("'", "")
@@ -394,9 +365,6 @@ def envs() -> Iterator[Entry]:
     asked += [(i, shown(hook), LANES, hook) for i, hook in hooks]
     asked += [(i, f"{shown(hook)},single", 0, hook) for i, hook in OWN]
     long = {"dt": 0.4, "integrator": "quat_em", "substeps": 3}  # steps that some lanes cannot solve
-    for i, kwargs in ((TOP, {}), (TOP, long), (FREE, {}), ("ReactionWheelSlew-v1", {})):
-        for threads in (1, 2):
-            yield f"{i}/{shown(kwargs)}/many/{threads}", partial(many, i, threads, **kwargs)
     for i in sorted(ids):
         yield f"{i}/tried", partial(tried, i)
     for i, kwargs in ((TOP, long), (FREE, {"actuator": [*LATE]})):
