@@ -61,7 +61,7 @@ class Arguments:
             if name not in ARGUMENTS:
                 raise UnknownArgument(
                     f"__init__() got an unexpected keyword argument {name!r}"
-                    f"{hint(name, ARGUMENTS)}; arguments must be out of {list(ARGUMENTS)}"
+                    f"{hint(name, ARGUMENTS)}; an env takes {list(ARGUMENTS)}"
                 )
 
 
@@ -86,11 +86,11 @@ def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") ->
 def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
     """The value as a dict; ValueError if it is not a mapping or has an unknown key."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"{argument} must be a dict with keys out of {list(known)}, got {value!r}")
+        raise ValueError(f"{argument} must be a dict with keys from {list(known)}, got {value!r}")
     for key in value:
         if key not in known:
             raise ValueError(
-                f"{argument} must have keys out of {list(known)}, got {key!r}{hint(key, known)}"
+                f"{argument} must have keys from {list(known)}, got {key!r}{hint(key, known)}"
             )
     return dict(value)
 

@@ -160,7 +160,7 @@ class _Described:
         given = action if type(action) is np.ndarray else real("action", action)
         if given.shape != self._shape or given.dtype.kind not in "fiu":
             raise ValueError(
-                f"action must be numbers {self._shape}, got {given.dtype} {given.shape}"
+                f"action must be numbers of shape {self._shape}, got {given.dtype} of {given.shape}"
             )
         return np.array(given, np.float64, order="C", ndmin=2)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from rbgym.agents import catalogue
 from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.envs.arguments import named
@@ -160,7 +161,8 @@ def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
     if condition is not None:
         raise ValueError(f"condition must be left out for a folder, got {condition!r}")
     if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
-        named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
+        law = "; controllers.make makes a law" if name in catalogue.names() else ""
+        named("name", str(name) if isinstance(name, Path) else name, names(), f" or a folder{law}")
     return read(Path(name))
 
 

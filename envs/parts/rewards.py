@@ -221,7 +221,7 @@ def resolve(
 ) -> Reward:
     """The reward of a name or a dict of weights. A callable replaces it, so it has no term."""
     weights: Mapping[str, float] = {}
-    if isinstance(value, str):
+    if not callable(value) and not isinstance(value, Mapping):
         named("reward", value, NAMED, ", a dict of weights or a callable")
         weights = NAMED[value]
     elif not callable(value):

@@ -78,8 +78,8 @@ def known(name: str) -> tuple[str, int | None]:
     base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not isinstance(base, str) or base not in _MODULES:
         raise ValueError(
-            f"integrator must be one of {names()} or, in Python, the Integrator of your own scheme "
-            f"itself, got {name!r}{hint(base, names())}"
+            f"integrator must be one of {names()}, a composition such as 'exact:4', or the "
+            f"Integrator of your own scheme, got {name!r}{hint(base, [*names(), 'exact:4'])}"
         )
     if colon and not order.isdecimal():
         raise ValueError(f"integrator must end in an order, such as '{base}:4', got {name!r}")
@@ -103,7 +103,10 @@ def get(name: "str | Integrator", **options: Any) -> "Integrator":
     module = import_module(f"rbgym.integrators.{_MODULES[base]}")
     record: Integrator = next(entry for entry in module.INTEGRATORS if entry.name == base)
     record = record.revised(**options)
-    return record if order is None else compose(record, order)
+    try:
+        return record if order is None else compose(record, order)
+    except ValueError as error:
+        raise ValueError(f"integrator {name!r}: {error}") from None
 
 
 def compose(base: "str | Integrator", order: int) -> "Integrator":

@@ -289,7 +289,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
 @refused(
     ({"frictoin": {"uniform": [0, 1]}}, "got 'frictoin'; did you mean 'friction'"),
     ({"friction": {"uniform": [2, 1]}}, "uniform must have .*'low', 'high'.* in order"),
-    ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys out of"),
+    ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys from"),
     ({"friction": {"norml": [1, 2]}}, "did you mean 'normal'"),
     ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
     ({"friction": {"values": [1, 2], "weights": [1]}}, "weights must be finite .* shape"),

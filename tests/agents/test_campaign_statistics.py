@@ -116,8 +116,8 @@ def test_at_least_is_at_most_the_other_way_round():
 
 
 @refused(
-    ({"apt_deg": {}}, "require must have keys out of .* did you mean 'ape_deg'"),
-    ({"rpe_deg": {"quantile": 0.9, "at_most": 1}}, r"keys out of \['success', 'ape_deg'"),
+    ({"apt_deg": {}}, "require must have keys from .* did you mean 'ape_deg'"),
+    ({"rpe_deg": {"quantile": 0.9, "at_most": 1}}, r"keys from \['success', 'ape_deg'"),
     ({"ape_deg": {"quantile": 0.9}}, "must have one number at_most or at_least"),
     ({"ape_deg": {"quantile": 0.9, "at_most": 1, "at_least": 0}}, "must have one number"),
     ({"ape_deg": {"quantile": 1, "at_most": 1}}, "quantile must be between 0 and 1"),

@@ -127,7 +127,7 @@ WRONG = [
 # limits that are none. Where an episode is only shown or exported, it may go on for ever.
 OF_ENVS = [
     ("id=1 episodes=3 num_envs=2 wrappers=1", "arguments of the environment alone"),
-    ("self=nan size=2", "arguments must be out of"),
+    ("self=nan size=2", "an env takes"),
     ("max_episode_steps=abc max_episode_steps=nan max_episode_steps=0",
      "max_episode_steps must be a positive integer, got"),
 ]  # fmt: skip

@@ -99,7 +99,7 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 def test_every_gain_of_every_law_can_be_given_and_no_other(env_id):
     env = gym.make(env_id)
     for name in controllers.for_env(env):
-        unknown = r"gains of '\w+' must have keys out of \[.*\], got 'freq'"
+        unknown = r"gains of '\w+' must have keys from \[.*\], got 'freq'"
         with pytest.raises(ValueError, match=unknown):
             controllers.make(name, env, freq=1)
         law = fitting.maker(name)(env)

@@ -155,7 +155,7 @@ def test_a_law_that_is_told_slews_by_three_wheels_and_one_that_is_not_stays_off(
     ("ReactionWheelSlew-v1", 4, "out must be None, or one of 0 to 3 of four wheels, got 4"),
     ("ReactionWheelSlew-v1", True, "out must be None, .*, got True"),
     ("InertialPointing-v0", 0, "of four wheels, got 0"),  # which has three
-    ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys out of .*, got 'out'"),
+    ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys from .*, got 'out'"),
 )
 def test_a_wheel_that_cannot_be_done_without_is_refused(env_id, out):
     controllers.make("pd", gym.make(env_id), out=out)

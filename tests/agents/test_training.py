@@ -174,7 +174,7 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
         ({"algo": "dqn"}, "algo must be one of"),
         (
             {"changes": {"n_stepz": 8}},
-            "hyperparameters must have keys out of .* did you mean 'n_steps'",
+            "hyperparameters must have keys from .* did you mean 'n_steps'",
         ),
         ({"changes": {"policy_kwargs": {"net_arc": [8]}}}, "ppo are refused: .*net_arc"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),

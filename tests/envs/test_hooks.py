@@ -308,7 +308,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"body": [1, 1, 1]}, "body must be a RigidBody or a dict for one"),
     ("RigidTop-v0", {"body": RigidBody([1, 1, 1])}, "body must have its center_of_mass"),
     (SLEW, {"mgl": 1.0}, "left out for a free body"),
-    (SLEW, {"termination": {"keep_out": {}}}, r"must have keys out of \['rate_limit'\]"),
+    (SLEW, {"termination": {"keep_out": {}}}, r"must have keys from \['rate_limit'\]"),
     ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
     ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
     (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),

@@ -155,7 +155,7 @@ def test_gyros_that_count_lose_no_angle():
     ({"star_tracker": {"flag": 1}}, r"sensor\['star_tracker'\]\['flag'\] must be"),
     ({"star_tracker": {"earth_exclusion": 2.0}}, r"\['earth_exclusion'\] must be in"),
     ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
-    ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
+    ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys from"),
     ({"gyros": {}}, "did you mean 'gyro'"),
     (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
 )
