@@ -1,8 +1,8 @@
 """The catalogue of integrators: the one place that says what each is, conserves and supports.
 
 README and docs tables, tests, the validation suite, the command line and the environments all
-iterate over it. To add a scheme, write it in its own file or in its family's, add its entry at the
-end of that file, and add its name here.
+iterate over it. To add a scheme, write it in its family's file or the nearest one, add its entry at
+the end of that file, and add its name here.
 """
 
 from importlib import import_module
