@@ -159,7 +159,8 @@ def _print_drifts(trajectories: Mapping[str, Any], drifts: Mapping[str, Any]) ->
     until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
     if len(drifts) == 1:
         errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
-        title = f"Drift of {name} {until}; {first.redone} steps solved again"
+        again = f"; {first.redone} steps took the slower solver" if first.redone else ""
+        title = f"Drift of {name} {until}{again}"
         print_table(title, ("quantity", "max", "final"), errors)
         return
     quantities = [quantity.replace("_", " ") for quantity in drifts[name]]

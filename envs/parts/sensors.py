@@ -650,7 +650,7 @@ def resolve_sensor(
         return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
     if given.keys() - _NUMBERS.keys():
         raise ValueError(
-            f"sensor must have keys from {list(_NUMBERS)} or out of {list(Noisy._fields)}, "
+            f"sensor must have keys from {list(_NUMBERS)} or from {list(Noisy._fields)}, "
             f"got {list(given)}"
         )
     fields: dict[str, Any] = {"gyro": "gyro" in given}
