@@ -161,7 +161,8 @@ def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
     if condition is not None:
         raise ValueError(f"condition must be left out for a folder, got {condition!r}")
     if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
-        law = "; controllers.make makes a law" if name in catalogue.names() else ""
+        of_law = isinstance(name, str) and name in catalogue.names()
+        law = "; controllers.make makes a law" if of_law else ""
         named("name", str(name) if isinstance(name, Path) else name, names(), f" or a folder{law}")
     return read(Path(name))
 
