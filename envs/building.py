@@ -1,5 +1,6 @@
 """Builds an environment from a task and the arguments of `gym.make`."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -356,6 +357,8 @@ class Building:
             return hooks
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
         for name, hook in hooks.items():
+            action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
+            _check_call(name, hook, state, *action)
             if name == "observation":
                 allowed = f"a function that returns numbers ({n}, k)"
                 sample = real(name, hook(state), allowed)
@@ -365,9 +368,19 @@ class Building:
                     raise ValueError(f"observation must return finite values, got {sample!r}")
                 self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
             else:
-                action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
                 checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
         return hooks
+
+
+def _check_call(name: str, hook: Callable[..., Any], *args: Any) -> None:
+    """ValueError if a function does not take these arguments: a state, perhaps with an action."""
+    try:
+        inspect.signature(hook).bind(*args)
+    except TypeError as error:
+        taken = "(state, action)" if len(args) == 2 else "(state)"
+        raise ValueError(f"{name} must be a function of {taken}, got {hook!r}: {error}") from None
+    except ValueError:  # a builtin tells no signature
+        pass
 
 
 def _listed(value: Any) -> list[Any]:

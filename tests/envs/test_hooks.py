@@ -313,6 +313,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
     (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
     (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
+    (SLEW, {"reward": lambda s: np.zeros(1)}, r"reward must be a function of \(state, action\)"),
     (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
     (SLEW, {"initial": []}, "initial must be a dict"),
     (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
