@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install.sh PYTHON ARGUMENT...: do what `PYTHON -m pip install ARGUMENT...` does, with uv, which takes
-# a sixth of pip's time. uv does not read pip's configuration: where packages come from is passed on.
+# half of pip's time, its own installation included. uv does not read pip's configuration: where packages come from is passed on.
 # Where uv is not to be had, or fails, pip installs.
 set -euo pipefail
 python=$1
