@@ -169,10 +169,17 @@ class _Described:
         return self.task.split(rows) if self.task.split else rows
 
     def invariants(self) -> dict[str, Any]:
-        """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now."""
-        found = self._episodes.batch.measure()
+        """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now.
+        ResetNeeded before a reset."""
+        found = self._begun("invariants()").batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
+
+    def _begun(self, use: str) -> Episodes:
+        """The episodes, which have states once a reset gave them one; before it ResetNeeded."""
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded(f"call reset() before {use}")
+        return self._episodes
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The state for `set_state`, from which the next steps follow to the last bit, without the
@@ -201,8 +208,7 @@ class _Described:
                 'e.g. gym.make(id, render_mode="rgb_array")'
             )
             return None
-        if not self._episodes.started:
-            raise gym.error.ResetNeeded("call reset() before render()")
+        self._begun("render()")
         if self._viewer is None:
             # Imported on the first picture, so that training does not load it.
             from rbgym.envs.rendering.painter import Viewer
@@ -283,9 +289,7 @@ class _Described:
     def parameters(self) -> dict[str, Any]:
         """Parameters of the present episodes, in a vector env with a first axis of lanes: inertia
         (3, 3) [kg m^2, body] and others that `reset` takes. Copies. ResetNeeded before a reset."""
-        if not self._episodes.started:
-            raise gym.error.ResetNeeded("call reset() before reading parameters")
-        found = parameters.read(self._episodes)
+        found = parameters.read(self._begun("reading parameters"))
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 
     @property
@@ -294,9 +298,7 @@ class _Described:
         position (3,) [m] from the Earth's centre, air_velocity (3,) [m/s] of the body through air,
         air_density [kg/m^3], magnetic_field (3,) [T]; and, if there is a Sun, sun_direction (3,)
         and is_lit. Copies. ValueError without an orbit, ResetNeeded before a reset."""
-        if not self._episodes.started:
-            raise gym.error.ResetNeeded("call reset() before reading surroundings")
-        found = disturbances.surroundings(self._episodes.batch)
+        found = disturbances.surroundings(self._begun("reading surroundings").batch)
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 
     @property
@@ -386,15 +388,16 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def invariants(self) -> dict[str, Any]:
         """Kinetic and potential energy [J], that of wheels included; angular_momentum (3,) [kg
-        m^2/s, world] and quaternion_norm."""
+        m^2/s, world] and quaternion_norm. ResetNeeded before a reset."""
         return {name: value[0].tolist() if value.ndim == 1 else value[0]
                 for name, value in super().invariants().items()}  # fmt: skip
 
     @property
     def state(self) -> dict[str, Any]:
         """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,) [kg m^2/s,
-        world], time [s]; and the actuator's state, under the names in options["state"]."""
-        state = self._episodes.state()
+        world], time [s]; and the actuator's state, under the names in options["state"].
+        ResetNeeded before a reset."""
+        state = self._begun("reading the state").state()
         return {name: value[0].copy() if value.ndim > 1 else float(value[0])
                 for name, value in state.items() if name != "energy"}  # fmt: skip
 
@@ -499,8 +502,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     @property
     def state(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,), units as
-        in a single env; and the actuator's state, under the names in options["state"]."""
-        return {k: v for k, v in self._episodes.state().items() if k != "energy"}
+        in a single env; and the actuator's state, under the names in options["state"].
+        ResetNeeded before a reset."""
+        state = self._begun("reading the state").state()
+        return {k: v for k, v in state.items() if k != "energy"}
 
 
 def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:

@@ -149,14 +149,16 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
 
 def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
     small_train(tmp_path, timesteps=1024, evaluate_every=512)
-    longer = small_train(tmp_path, timesteps=2048, evaluate_every=512)
+    said: list[str] = []
+    longer = small_train(tmp_path, timesteps=2000, evaluate_every=512, report=said.append)
     assert longer.resumed_from == 1024
-    assert longer.results["timesteps"] == 2048
+    assert longer.results["timesteps"] == 2048  # whole rollouts
+    assert said[-1].startswith("step 2,048 of 2,048: ")
     looks = [entry["timesteps"] for entry in longer.results["judgements"]]
     assert looks == [512, 1024, 1536, 2048]
-    with pytest.raises(ValueError, match=r"another run \(timesteps 2048 -> 1024\)"):
+    with pytest.raises(ValueError, match=r"another run \(timesteps 2000 -> 1024\)"):
         small_train(tmp_path, timesteps=1024)
-    assert small_train(tmp_path, timesteps=2048).resumed_from is None
+    assert small_train(tmp_path, timesteps=2000).resumed_from is None
 
 
 def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):

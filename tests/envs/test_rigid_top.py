@@ -85,11 +85,11 @@ def test_sparse_reward_is_one_in_the_success_region_only():
         assert env.step(np.zeros(3))[1] == expected
 
 
-def test_stepping_before_reset_is_refused():
-    with pytest.raises(gym.error.ResetNeeded):
-        make().step(np.zeros(3))
-    with pytest.raises(gym.error.ResetNeeded):
-        gym.make_vec(ID, num_envs=2).step(np.zeros((2, 3)))
+def test_before_a_reset_there_is_no_step_and_no_state():
+    for env, action in ((make(), np.zeros(3)), (gym.make_vec(ID, num_envs=2), np.zeros((2, 3)))):
+        for use in (lambda: env.step(action), env.invariants, lambda: env.state):  # noqa: B023
+            with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\) before"):
+                use()
 
 
 def test_stepping_an_ended_lane_in_disabled_mode_names_it():

@@ -166,6 +166,8 @@ class BetweenRollouts(BaseCallback):
     def _on_training_start(self) -> None:
         self.record = record_of(self.model)
         self.saved = self.num_timesteps
+        rollout = getattr(self.model, "n_steps", 1) * self.model.n_envs  # the last one is whole too
+        self.total = -(-self.config["timesteps"] // rollout) * rollout
         self.started = time.perf_counter() - self.record["wall_time"]
 
     def _on_rollout_start(self) -> None:
@@ -177,7 +179,7 @@ class BetweenRollouts(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        self.show(self.num_timesteps, self.config["timesteps"], last_mean_return(self.model))
+        self.show(self.num_timesteps, self.total, last_mean_return(self.model))
 
     def _on_training_end(self) -> None:
         self._judge_after(1)
@@ -199,8 +201,8 @@ class BetweenRollouts(BaseCallback):
         policy = TrainedPolicy.of(self.model)
         before.append(run.judgement(policy, self.config, self.num_timesteps, seconds))
         self.record["judging_time"] += time.perf_counter() - start
-        steps = self.config["timesteps"]
-        self.job.report(f"step {self.num_timesteps:,} of {steps:,}: {run.summary(before[-1])}")
+        found = run.summary(before[-1])
+        self.job.report(f"step {self.num_timesteps:,} of {self.total:,}: {found}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
         run.put_policy(self.folder, self.config, *policy_of(self.model))
