@@ -154,7 +154,7 @@ def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name
     batch, calm = (batch_of(name, list(range(11)), *everyone) for _ in range(2))
     calm.set_state((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), lanes=[4])
     good = batch.full_state()[4]
-    for _ in range(40):
+    for _ in range(15):
         batch.advance(0.05)
         calm.advance(0.05)
         good = good if batch.failed[4] else batch.full_state()[4]

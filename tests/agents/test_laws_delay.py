@@ -100,7 +100,7 @@ def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, na
     number = {"delay": "seconds", "lag": "time_constant"}[late]
     kwargs = {"disturbance": {"constant": (2e-5, -1e-5, 1e-5)}, "max_episode_steps": 400}
     ends = [
-        off(gym.make_vec("AttitudeSlew-v1", num_envs=4, actuator=parts, **kwargs), name, 300)
+        off(gym.make_vec("AttitudeSlew-v1", num_envs=2, actuator=parts, **kwargs), name, 300)
         for parts in ([], [{late: {number: 1.0}}])
     ]
     assert ends[0] == pytest.approx(ends[1], rel=0.05, abs=2e-6)

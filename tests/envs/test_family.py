@@ -42,7 +42,7 @@ STEEP = {"SoftWall-v0": 4 * np.finfo(float).eps * 30.0}  # N m
 def test_zero_actions_keep_what_the_physics_keeps(env_id):
     # Friction is no invariant; tests/envs/test_wheels.py books it.
     kwargs = SMOOTH.get(env_id, {})
-    env = many(env_id, 16, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+    env = many(env_id, 8, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
     env.reset(seed=4)
     start, still = env.invariants(), np.zeros(env.action_space.shape)
     for _ in range(30):
