@@ -30,7 +30,7 @@ def export_onnx(
 
     base = checked_env(env)
     network = bare(policy, base)
-    if not isinstance(network, Network):
+    if not isinstance(network, Network) or network.integral is not None:
         raise ValueError(f"policy must be a network without memory, got {type(network).__name__}")
     _, _, bounds = met(base, network)
     content = contract(base, network, bounds, about)

@@ -159,7 +159,8 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """Names of the pieces, numbers by name, and the C type in which the code equals `predict`."""
     if isinstance(policy, Network):
-        return ["network"], _of_network(policy), "float"
+        remembers = [] if policy.integral is None else ["integral"]
+        return [*remembers, "network"], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
@@ -243,8 +244,11 @@ def _of_field(law: Any, column: int) -> dict[str, Any]:
 
 
 def _of_network(network: Network) -> dict[str, Any]:
-    stack = Stack.of([network])
-    return {
+    stack, integral, sums = Stack.of([network]), network.integral, {}
+    if integral is not None:
+        sums = {"summed": integral.column, "edge_square": integral.edge * integral.edge,
+                "share": integral.share}  # fmt: skip
+    return sums | {
         "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
         "widest": int(stack.sizes.max()), "activation": stack.activation,
         "bound": float(stack.bound), "squashes": int(stack.squashed), "mean": stack.mean[0],

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
+from rbgym.agents.policies.integral import WIDTH, Integral
 from rbgym.arguments import count, number, real
-from rbgym.envs.arguments import keys, named
+from rbgym.envs.arguments import keys, made, named
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.reset import checked_seed
 from rbgym.quaternion import canonicalized
@@ -100,9 +101,10 @@ class Network:
     activation: "tanh", "relu" or "elu", between layers. output: clips actions to +-1 ("clip", as
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
     first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
-    gives the canonical sign, as envs do, so that q and -q get the same action. `predict` and
-    `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
-    do not fit, and unknown names.
+    gives the canonical sign, as envs do, so that q and -q get the same action. integral: a memory,
+    which the network reads after the observation's columns. `predict` and `rbgym.agents.rollout`
+    give the same actions to the last bit. Raises ValueError for layers that do not fit, and unknown
+    names.
     """
 
     layers: tuple[Layer, ...]
@@ -110,6 +112,7 @@ class Network:
     output: str = "clip"
     normalizer: Normalizer | None = None
     quaternions: tuple[int, ...] = ()
+    integral: Integral | None = None
 
     def __post_init__(self) -> None:
         named("activation", self.activation, ACTIVATIONS)
@@ -129,6 +132,8 @@ class Network:
             raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
+        if self.integral is not None and self.integral.column > self.width - WIDTH:
+            raise ValueError(f"integral must sum up columns of {self.width}, got {self.integral}")
 
     @classmethod
     def random(cls, sizes: Sequence[int], seed: int, **how: Any) -> Self:
@@ -167,7 +172,9 @@ class Network:
 
     @property
     def width(self) -> int:
-        return self.sizes[0] if self.normalizer is None else self.normalizer.width
+        """Number of columns of an observation."""
+        read = self.sizes[0] if self.normalizer is None else self.normalizer.width
+        return read if self.integral is None else read - WIDTH
 
     @cached_property
     def _stack(self) -> Stack:
@@ -177,7 +184,7 @@ class Network:
     def shape(self) -> tuple[Any, ...]:
         """The properties that networks of one `Stack` must share."""
         repeats = () if self.normalizer is None else self.normalizer.repeats
-        return (self.sizes, self.activation, self.output, repeats)
+        return (self.sizes, self.activation, self.output, repeats, self.integral)
 
     def parameters(self) -> Weights:
         """Weights, row by row, and biases of all layers in one vector, without the normaliser."""
@@ -200,16 +207,24 @@ class Network:
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = True,
-    ) -> tuple[Weights, None]:
+    ) -> tuple[Weights, Weights | None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, joined in the order of their names. The other arguments have no effect."""
+        dict of goals, joined in the order of their names; and the memory, None without an integral.
+        state, episode_start: as for a `RecurrentNetwork`. deterministic has no effect."""
         seen = checked_observation(observation, self.width, self.quaternions)
-        rows = np.ascontiguousarray(np.atleast_2d(seen))
+        rows, memory = self.read(np.atleast_2d(seen), state, episode_start)
         actions = np.empty((len(rows), self.sizes[-1]))
         owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)
         self._stack.act(owner, rows, actions)
         answer = actions.astype(np.float32)
-        return (answer if seen.ndim == 2 else answer[0]), None
+        return (answer if seen.ndim == 2 else answer[0]), memory
+
+    def read(self, rows: Weights, memory: Any, begins: Any) -> tuple[Weights, Weights | None]:
+        """What the layers read for observations (n, width), before the normaliser, and the new
+        memory. begins: (n,), lanes whose memory is cleared first; None for none."""
+        if self.integral is None:
+            return np.ascontiguousarray(rows), None
+        return self.integral.append(rows, memory, begins)
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
@@ -224,6 +239,8 @@ class Network:
         if self.normalizer is not None:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
+        if self.integral is not None:
+            config["integral"] = vars(self.integral).copy()
         return arrays, config
 
     @classmethod
@@ -245,8 +262,15 @@ class Network:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
             raise ValueError(f"arrays must be those of a network, got also {sorted(rest)}")
-        quaternions = config.get("quaternions", ())
-        return cls(tuple(layers), config["activation"], config["output"], normalizer, quaternions)
+        integral = config.get("integral")
+        return cls(
+            tuple(layers),
+            config["activation"],
+            config["output"],
+            normalizer,
+            config.get("quaternions", ()),
+            integral and made("config['integral']", Integral, integral),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
-_KEYS = (*_NEEDED, "algo")
+_KEYS = (*_NEEDED, "algo", "integral")
 _LAW_EPISODES = 64  # of the validation set, to compare laws
 _WITHOUT_LAW = "ppo"
 # Of imitation: share of the lanes that the law steers, by round; most states used of a round.
@@ -74,7 +74,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         try:
-            env = DifferentiableEnv(lanes)
+            env = DifferentiableEnv(lanes, first.integral)
         except ValueError as error:  # a part of the env has no derivative
             if not laws:
                 raise
@@ -174,6 +174,7 @@ def imitate(
             lanes,
             controllers.make(law, lanes),
             actor,
+            first.read,
             analytic.Shown(cast(Normalizer, first.normalizer)),
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
@@ -196,12 +197,14 @@ class Imitation:
     learning, Int. Conf. Artificial Intelligence and Statistics.
 
     lanes: a vector env that resets itself (NEXT_STEP). actor: PyTorch layers, whose inputs `shown`
-    computes from observations. seeds: of a round, by its number. length: steps of a round.
+    computes from what `Network.read` returns. seeds: of a round, by its number. length: steps of a
+    round.
     """
 
     lanes: Any
     law: Any
     actor: nn.Module
+    read: Callable[..., tuple[NDArray[np.float32], Any]]
     shown: Callable[[torch.Tensor], torch.Tensor]
     seeds: Callable[[int], Sequence[int]]
     length: int
@@ -234,14 +237,16 @@ class Imitation:
     def _fly(self, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
         observation, _ = self.lanes.reset(seed=self.seeds(self.rounds))
         memory, begins = None, np.ones(len(led), dtype=np.bool_)
+        own_memory: Any = None
         ended = ~begins
         met, said = [], []
         for _ in range(self.length):
             wanted, memory = self.law.predict(observation, memory, begins)
             wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)
+            read, own_memory = self.read(observation, own_memory, begins)
             with torch.no_grad():
-                own = self.actor(self.shown(torch.from_numpy(observation))).clamp(-1.0, 1.0)
-            met.append(observation[~ended])  # the step after an end resets and ignores commands
+                own = self.actor(self.shown(torch.from_numpy(read))).clamp(-1.0, 1.0)
+            met.append(read[~ended])  # the step after an end resets and ignores commands
             said.append(wanted[~ended])
             commands = np.where(led[:, None], wanted, own.numpy())
             observation, _, terminated, truncated, _ = self.lanes.step(commands)

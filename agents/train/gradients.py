@@ -8,6 +8,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 from torch.autograd.function import once_differentiable
 
+from rbgym.agents.policies.integral import WIDTH, Integral
 from rbgym.envs.derivatives import Differentiation
 
 
@@ -62,14 +63,18 @@ class DifferentiableEnv:
     mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
     have the dtype of the actions and are computed in float64.
 
+    integral: the memory of a network, see `rbgym.agents.policies.integral`, which then ends the
+    observations; gradients pass through it too.
+
     Raises ValueError where a part of the env has no derivative, see
     `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, integral: Integral | None = None) -> None:
         if getattr(env, "metadata", {}).get("autoreset_mode") is AutoresetMode.SAME_STEP:
             raise ValueError("env must reset in the mode NEXT_STEP or DISABLED, got SAME_STEP")
-        self.env = env
+        self.env, self.integral = env, integral
+        self.memory = torch.zeros(env.num_envs, WIDTH)
         self.differentiation = Differentiation(env)
         self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)
         self._error: torch.Tensor | None = None
@@ -79,16 +84,25 @@ class DifferentiableEnv:
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
         self._error = None
-        return torch.from_numpy(observation)
+        return self._with_memory(torch.from_numpy(observation), torch.ones(self.env.num_envs) > 0)
 
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)
+        begins = self.ended
         self._error, observation, reward = _Step.apply(self._error, actions, self)  # type: ignore[no-untyped-call]
-        return Stepped(observation, reward, self.ended)
+        return Stepped(self._with_memory(observation, begins), reward, self.ended)
 
     def detach(self) -> None:
         """Cut the gradient between later steps and earlier ones."""
-        self._error = None
+        self._error, self.memory = None, self.memory.detach()
+
+    def _with_memory(self, observation: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
+        """The observation and the network's memory, cleared where an episode begins."""
+        if self.integral is None:
+            return observation
+        kept = torch.where(begins[:, None], 0.0, self.memory)
+        self.memory = self.integral(kept, observation)
+        return torch.cat([observation, self.memory], dim=1)

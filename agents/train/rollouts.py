@@ -95,7 +95,7 @@ def rollout(
         def play(first: int, last: int) -> None:
             own = lanes[first * LANES : last * LANES]
             real, owner = own % group < len(starts), own[::LANES] // group
-            part, steps = _Range(env, stack, found, own, real, owner, seen[own]), 0
+            part, steps = _Range(env, several[0], stack, found, own, real, owner, seen[own]), 0
             while len(part.lanes) and part.running.any():
                 part.step()
                 steps += 1
@@ -144,15 +144,17 @@ def _check_fit(env: Any, network: Network) -> None:
 
 
 class _Range:
-    """Blocks in which an episode still runs. found: results of all lanes, which it fills. lanes:
-    indices of the blocks' lanes. real: (n,) bool, false for spare lanes. owner: network of each
-    block. seen: first observations."""
+    """Blocks in which an episode still runs. like: one of the networks, which have memories of one
+    kind. found: results of all lanes, which it fills. lanes: indices of the blocks' lanes. real:
+    (n,) bool, false for spare lanes. owner: network of each block. seen: first observations."""
 
     def __init__(
-        self, env: Any, stack: Stack, found: Rollout, lanes: Any, real: Flags, owner: Any, seen: Any
-    ) -> None:
-        self.env, self.stack, self.found, self.lanes = env, stack, found, lanes
+        self, env: Any, like: Network, stack: Stack, found: Rollout, lanes: Any, real: Flags,
+        owner: Any, seen: Any,
+    ) -> None:  # fmt: skip
+        self.env, self.network, self.stack, self.found, self.lanes = env, like, stack, found, lanes
         self.running, self.owner, self.returns = real, owner, np.zeros(len(lanes))
+        self.memory: Any = None
         self.episodes, self.split = env.episodes, env.task.split
         self.view = self.episodes.batch.block_view()[lanes[0] // LANES :][: len(owner)]
         self._allocate()
@@ -168,7 +170,8 @@ class _Range:
 
     def step(self) -> None:
         seen = joined(self.split(self.observations)) if self.split else self.observations
-        self.stack.act(self.owner, seen, self.actions)
+        read, self.memory = self.network.read(seen, self.memory, None)
+        self.stack.act(self.owner, read, self.actions)
         if not np.isfinite(self.actions).all():
             bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
             which = self.owner[bad // LANES]
@@ -204,5 +207,6 @@ class _Range:
         self.view[...] = moved
         self.owner, self.lanes = self.owner[alive], self.lanes[lanes]
         self.running, self.returns = self.running[lanes], self.returns[lanes]
+        self.memory = None if self.memory is None else self.memory[lanes]
         self._allocate()
         self.observations[...] = seen[lanes]

@@ -20,6 +20,7 @@ import numpy as np
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
+from rbgym.agents.policies.integral import WIDTH, Integral
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -141,8 +142,8 @@ def summary(worth: Mapping[str, float]) -> str:
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
     units of the hidden layers. rates: factor of the angular velocity, which replaces
-    `normalizer_for`. ValueError for bad ones, for observations that are not a box, and for a
-    policy that does not fit."""
+    `normalizer_for`. integral: see `integral_for`. ValueError for bad ones, for observations that
+    are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
@@ -176,28 +177,47 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             plain = Normalizer(np.zeros(n), np.ones(n) - 1e-8, clip=_UNBOUNDED, epsilon=1e-8)
             network = replace(network, normalizer=plain)
         return network, (seen, done)
+    integral = integral_for(env, chosen.get("integral", 0))
     if "rates" in chosen:
         variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")
         if shown:
             variance[shown.place] = rates**-2.0
         normalizer = Normalizer(np.zeros(len(variance)), variance)
     else:
-        normalizer = normalizer_for(env)
+        normalizer = normalizer_for(env, 0 if integral is None else WIDTH)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
-    network = Network.random(sizes, config["seed"], normalizer=normalizer)
+    how = {"normalizer": normalizer, "integral": integral}
+    network = Network.random(sizes, config["seed"], **how)
     if "rates" not in chosen:
         small = network.with_parameters(_SMALL * network.parameters())
         network = show_differences(small, env)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
-def normalizer_for(env: Any) -> Normalizer:
+def integral_for(env: Any, time: float) -> Integral | None:
+    """The memory that an attitude error of twice the tolerance fills in `time` [s]; None for 0.
+    ValueError unless the observation begins with a quaternion relative to a target."""
+    if isinstance(time, int | float) and not isinstance(time, bool) and time == 0:
+        return None
+    base, column = env.unwrapped, next(iter(read_by_networks(env).values()))
+    edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
+    if edge is None:
+        raise ValueError(
+            f"integral must be 0 where observations do not begin with a quaternion relative to a "
+            f"target, got {time!r}"
+        )
+    return Integral.over(time, base.dt, 2.0 * edge, column.first + 1)
+
+
+def normalizer_for(env: Any, more: int = 0) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats all columns at one or two finer scales,
-    clipped at +-1, except for commands under way: clipped, they would feed back their signs."""
+    clipped at +-1, except for commands under way: clipped, they would feed back their signs. more:
+    columns of a memory, which follow those of the env and stay as they are."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
+    factors = np.append(factors, np.ones(more))
     edges = _edges(env.unwrapped, columns)
     finest = _EDGE / float(np.exp(np.mean(np.log(edges)))) if edges else 1.0
     steps = [finest] if finest > _LEAST else []
@@ -231,14 +251,20 @@ def show_differences(network: Network, env: Any) -> Network:
 def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
     """The task's tolerances in the columns that are zero at the goal, as fractions of bounds."""
     task, goal, found = env.task, env.goal, list[float]()
-    if isinstance(goal, Target) and not task.split:
-        form = next((name for name in columns if name in FORMS), None)
-        if form:  # or the attitude is hidden
-            found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
+    form = next((name for name in columns if name in FORMS), "")  # or the attitude is hidden
+    if form and (edge := _attitude_edge(env, form)) is not None:
+        found.append(edge / float(np.max(columns[form].high)))
     rates = columns.get("angular_velocity")
     if isinstance(goal, Target | Rest | TowardsSun) and rates:
         found.append(task.rate / rates.factor / float(np.max(rates.high)))
     return found
+
+
+def _attitude_edge(env: Any, form: str) -> float | None:
+    """The task's tolerance of the attitude, in the columns of this form; None without a target."""
+    if not isinstance(env.goal, Target) or env.task.split:
+        return None
+    return float(env.task.angle) * _SLOPES.get(form, 1.0)
 
 
 def finish(

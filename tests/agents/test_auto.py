@@ -191,7 +191,8 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
                              normalizer=run.normalizer_for(lanes))  # fmt: skip
     actor = analytic.as_modules(network)
     shown = analytic.Shown(network.normalizer)
-    learner = auto.Imitation(lanes, law, actor, shown, lambda n: training_seeds(n, 4), 10)
+    seeds = lambda n: training_seeds(n, 4)  # noqa: E731
+    learner = auto.Imitation(lanes, law, actor, network.read, shown, seeds, 10)
     learner.one_round(1)
     learner.one_round(1)
     # In the first round the law steers all lanes, in the second some.
@@ -212,8 +213,10 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
             flags.append(bool(begins[0]))
             return np.zeros((2, 4)), None
 
-    actor = analytic.as_modules(Network.random((width, 4), 0))
-    learner = auto.Imitation(lanes, Recording(), actor, lambda x: x, lambda n: [0, 1], 8)
+    network = Network.random((width, 4), 0)
+    actor = analytic.as_modules(network)
+    how = network.read, lambda x: x, lambda n: [0, 1]
+    learner = auto.Imitation(lanes, Recording(), actor, *how, 8)
     learner.one_round(1)
     # Three steps, and one that only begins the next episode: its command is not learned from.
     assert flags == [True, False, False, False, True, False, False, False]
@@ -285,6 +288,7 @@ def test_bad_sets_of_starts_are_refused(arguments):
         ("auto", {"changes": {"teacher": "swing_up"}}, "env must"),
         ("auto", {"changes": {"lanes": 0}}, "lanes must be"),
         ("auto", {"changes": {"round": 3}}, "did you mean 'rounds'"),
+        ("auto", {"changes": {"integral": 9.0}}, "integral must be 0 where .*, got 9.0"),
         ("auto", {"changes": {"algo": "sac"}}, "algo must be an argument, not a hyperparameter"),
         ("apg", {"changes": {"horizons": 3}}, "did you mean 'horizon'"),
         ("apg", {"changes": {"n_envs": 0}}, "n_envs must be"),

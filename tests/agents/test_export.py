@@ -22,6 +22,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
+from rbgym.agents.policies.integral import Integral
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.quaternion import rotate
 
@@ -125,6 +126,18 @@ def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
     # These round otherwise than `predict`, by some units of the last place of the layers' sums.
     for build in ("double", "without fma"):
         assert np.abs(answers(tmp_path, build, seen) - expected).max() < 1e-4
+
+
+@pytest.mark.compiled
+def test_a_network_with_a_memory_answers_in_c_as_in_python(tmp_path):
+    env, remembers = gym.make(SLEW).unwrapped, Integral(1, edge=0.2, share=0.5)
+    network = Network.random((10, 8, 3), 0, integral=remembers)
+    export_c(tmp_path, network, env)
+    seen, expected = flown(env, network)
+    assert furthest(answers(tmp_path, "float", seen), expected) <= 1.0
+    assert np.abs(answers(tmp_path, "double", seen) - expected).max() < 1e-4
+    with pytest.raises(ValueError, match="policy must be a network without memory"):
+        export_onnx(tmp_path, network, env)
 
 
 @pytest.mark.parametrize("env_id", [SLEW, "AttitudeReach-v0", "AttitudeTracking-v1"])

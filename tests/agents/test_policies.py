@@ -22,6 +22,7 @@ import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
+from rbgym.agents.policies.integral import Integral
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -102,6 +103,31 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
         actions, own_state = read.predict(seen, own_state, start)
         np.testing.assert_allclose(actions, expected, atol=ROUND_OFF)
         np.testing.assert_allclose(own_state, state, atol=ROUND_OFF)
+
+
+@pytest.mark.interpreted
+def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
+    """u = -K x, with a PD law's gains and with an integral's: the first leaves an error."""
+    env = gym.make("AttitudeSlew-v1", disturbance={"constant": (2e-5, -1e-5, 1e-5)})
+    remembers, eye = Integral.over(40.0, env.unwrapped.dt, edge=0.02, column=1), np.eye(3)
+    columns = np.zeros((3, 1)), -8.0 * eye, -10.0 * eye, -0.3 * eye
+    ends = []
+    for integral, k in ((None, 7), (remembers, 10)):
+        network = Network(((np.hstack(columns)[:, :k], np.zeros(3)),), integral=integral)
+        trained.write(tmp_path, network, (env.observation_space, env.action_space), {})
+        policy, memory, begins = rbgym.agents.load(tmp_path), None, np.ones(1, bool)
+        observation, info = env.reset(seed=0)
+        for _ in range(260):
+            action, memory = policy.predict(observation, memory, begins)
+            observation, *_, info = env.step(action)
+            begins = np.zeros(1, bool)
+        ends.append(info["attitude_error"])
+    assert ends[0] > 3e-4
+    assert ends[1] < 3e-6
+    again, _ = policy.predict(observation, memory, np.ones(1, bool))  # as in a first step
+    np.testing.assert_array_equal(again, policy.predict(observation)[0])
+    with pytest.raises(ValueError, match="state must be of 2 lanes, got shape"):
+        policy.predict(np.stack([observation] * 2), memory)
 
 
 def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):

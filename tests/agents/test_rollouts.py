@@ -1,5 +1,7 @@
 """Rollouts against the vector environment, driven step by step from Python."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from fuzzing.interrupting import HOOKS
 from interpreted_runs import MORE
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.policies.integral import Integral
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.train import rollouts
 from rbgym.agents.train.rollouts import rollout, rollout_test_set
@@ -30,12 +33,14 @@ def step_by_step(network, env_id, seeds, **kwargs):
     """First episodes of a vector env under `predict`; lanes that end are begun again, unnoticed."""
     env = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **kwargs)
     seen, info = env.reset(seed=list(seeds))
+    memory = begins = None
     running, got = np.ones(len(seeds), bool), {name: np.zeros(len(seeds)) for name in FIELDS}
     while running.any():
-        seen, rewards, terminated, truncated, info = env.step(network.predict(seen)[0])
+        actions, memory = network.predict(seen, memory, begins)
+        seen, rewards, terminated, truncated, info = env.step(actions)
         got["returns"][running] += rewards[running]
         got["lengths"][running] += 1
-        done = terminated | truncated
+        done = begins = terminated | truncated
         for name in FIELDS[2:]:
             got[name][running & done] = info[f"is_{name}" if name == "success" else name][
                 running & done
@@ -80,6 +85,15 @@ def test_episodes_are_those_of_the_vector_env_to_the_last_bit(env_id, kwargs):
         assert_row(result, row, step_by_step(network, env_id, seeds, **kwargs))
     assert result.steps == result.lengths.sum()
     assert (result.returns[0] != result.returns[1]).any()
+
+
+def test_a_memory_is_that_of_the_vector_env_and_alters_what_is_done():
+    seeds, remembers = range(13), Integral(1, edge=0.1, share=0.5)
+    network = small(0, width=10, integral=remembers)
+    result = rollout(network, TOP, seeds=seeds)
+    assert_row(result, 0, step_by_step(network, TOP, seeds))
+    forgets = replace(network, integral=Integral(1, edge=0.1, share=1e-9))
+    assert (rollout(forgets, TOP, seeds=seeds).returns != result.returns).all()
 
 
 def test_a_rollout_of_the_test_set_is_its_evaluation():
