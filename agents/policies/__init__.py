@@ -1,6 +1,15 @@
 """Policies: networks as plain arrays, trained policies and their files; no learning library."""
 
+from rbgym.agents.policies.integral import Integral
 from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy, load, names
 
-__all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy", "load", "names"]
+__all__ = [
+    "Integral",
+    "Network",
+    "Normalizer",
+    "RecurrentNetwork",
+    "TrainedPolicy",
+    "load",
+    "names",
+]

@@ -63,7 +63,7 @@ class DifferentiableEnv:
     mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
     have the dtype of the actions and are computed in float64.
 
-    integral: the memory of a network, see `rbgym.agents.policies.integral`, which then ends the
+    integral: the memory of a network, see `rbgym.agents.policies.Integral`, which then ends the
     observations; gradients pass through it too.
 
     Raises ValueError where a part of the env has no derivative, see
