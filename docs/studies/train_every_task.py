@@ -195,6 +195,9 @@ def model_card(config: Mapping[str, Any], loaded: str) -> str:
     spread = ", ".join(f"{100 * rate:.1f} %" for rate in rates.values())
     seeds = f", the median of {len(rates)} whose success is {spread}" if rates else ""
     kwargs = f", **{config['env_kwargs']!r}" if config["env_kwargs"] else ""
+    memory = ""
+    if config["hyperparameters"].get("integral"):
+        memory = "It has a memory: pass `state`, and `episode_start`, to the next `predict`.\n\n"
     return f"""---
 library_name: rbgym
 tags: [reinforcement-learning, attitude-control, {env_id}]
@@ -213,7 +216,7 @@ observation, info = env.reset(seed=0)
 action, state = policy.predict(observation)
 ```
 
-On the {results["episodes"]} start states of the task's test set:
+{memory}On the {results["episodes"]} start states of the task's test set:
 
 | | |
 | --- | --- |
