@@ -222,7 +222,6 @@ HOOKS: list[dict[str, Any]] = [
     *({"sensor": {name: 1e-3}} for name in ("attitude", "rate", "rate_bias")),
     {"sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3}, "observation": "rotation_6d"},
     *({"randomization": {name: 0.2}} for name in DRAWN),
-    {"torque_limit": (0.2, 0.3, 0.4)},
     {"dt": 0.03, "substeps": 3},
     {"projection": False},
     *({"integrator": name} for name in ("imidm:4", "rkn4", "exact", "mkrk_rk4")),

@@ -31,7 +31,7 @@ def export_onnx(
     base = checked_env(env)
     network = bare(policy, base)
     if not isinstance(network, Network) or network.integral is not None:
-        raise ValueError(f"policy must be a network without memory, got {type(network).__name__}")
+        raise ValueError(f"policy must be a network without memory, got {network!r}")
     _, _, bounds = met(base, network)
     content = contract(base, network, bounds, about)
     arrays: list[Any] = []

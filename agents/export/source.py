@@ -184,7 +184,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         late = isinstance(law, controllers.Foreseeing)
         got = "one that predicts over them: make it for an env without, with the same gains"
         raise ValueError(
-            f"policy must be a network without memory or one of the laws {able}, without a delay "
+            f"policy must be a network without LSTM or one of the laws {able}, without a delay "
             f"or a lag, got {got if late else type(law).__name__}"
         )
     piece, *names = _LAWS[type(law)]

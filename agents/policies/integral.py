@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rbgym.arguments import count, positive
+from rbgym.arguments import count, positive, real
 
 WIDTH = 3  # columns that it adds
 
@@ -25,14 +25,16 @@ class Integral:
     share: float
 
     def __post_init__(self) -> None:
-        count("column", self.column, least=0)
+        object.__setattr__(self, "column", count("column", self.column, least=0))
         for name in ("edge", "share"):
-            positive(name, getattr(self, name))
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if not self.edge * self.edge > 0.0:
+            raise ValueError(f"edge must have a square above 0, got {self.edge!r}")
 
     @classmethod
     def over(cls, time: float, dt: float, edge: float, column: int) -> Self:
         """The one that a constant error of size `edge` fills in `time` [s], at a period dt [s]."""
-        return cls(column, edge, 2.0 * dt / (positive("integral", time) * edge))
+        return cls(column, edge, 2.0 * dt / (positive("integral", time) * positive("edge", edge)))
 
     def __call__(self, memory: Any, seen: Any) -> Any:
         """The memory (n, 3) after observations (n, width), of NumPy or PyTorch."""
@@ -43,12 +45,15 @@ class Integral:
 
     def append(self, seen: Any, memory: Any, begins: Any) -> tuple[Any, Any]:
         """Observations (n, width) with the memory as last columns, and the memory. begins: (n,),
-        episodes that begin, whose memory is cleared; memory: None for all."""
-        if memory is None:
-            memory = np.zeros((len(seen), WIDTH), np.float32)
-        elif begins is not None:
-            memory = np.where(np.asarray(begins)[:, None], np.float32(0.0), memory)
-        if memory.shape != (len(seen), WIDTH):
-            raise ValueError(f"state must be of {len(seen)} lanes, got shape {memory.shape}")
-        memory = self(memory, seen)
+        episodes that begin, whose memory is cleared; memory: None for all. ValueError for other
+        shapes."""
+        size = len(seen)
+        memory = np.zeros((size, WIDTH)) if memory is None else real("state", memory)
+        if memory.shape != (size, WIDTH):
+            raise ValueError(f"state must be of shape {(size, WIDTH)}, got {memory.shape}")
+        if begins is not None:
+            if np.shape(begins) != (size,):
+                raise ValueError(f"episode_start must be of shape ({size},), got {begins!r}")
+            memory = np.where(np.asarray(begins, bool)[:, None], 0.0, memory)
+        memory = self(memory.astype(np.float32), seen)
         return np.hstack([seen, memory]), memory

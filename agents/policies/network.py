@@ -132,6 +132,8 @@ class Network:
             raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
+        if not isinstance(self.integral, Integral | None):
+            raise ValueError(f"integral must be an Integral or None, got {self.integral!r}")
         if self.integral is not None and self.integral.column > self.width - WIDTH:
             raise ValueError(f"integral must sum up columns of {self.width}, got {self.integral}")
 
@@ -163,7 +165,8 @@ class Network:
 
     def __repr__(self) -> str:
         how = f"activation={self.activation!r}, output={self.output!r}"
-        return f"Network(sizes={self.sizes}, {how}, normalizer={self.normalizer!r})"
+        more = "" if self.integral is None else f", {self.integral}"
+        return f"Network(sizes={self.sizes}, {how}, normalizer={self.normalizer!r}{more})"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -269,7 +272,7 @@ class Network:
             config["output"],
             normalizer,
             config.get("quaternions", ()),
-            integral and made("config['integral']", Integral, integral),
+            None if integral is None else made("config['integral']", Integral, integral),
         )
 
 

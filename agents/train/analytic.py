@@ -306,7 +306,7 @@ class Learner:
         except Exception as error:  # a damaged file raises any type
             raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
-        self.env.memory = held["memory"]
+        self.env.memory = held.get("memory", self.env.memory)  # older checkpoints have none
         vars(self).update({name: held[name] for name in _COUNTED})
         self.best = None if held["best"] is None else held["best"].numpy()
 

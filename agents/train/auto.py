@@ -150,8 +150,9 @@ def teachers(
         remembers = {law: controllers.make(law, env).predict(seen)[1] is not None for law in laws}
 
     def rank(law: str) -> tuple[float, bool, float]:
-        # A network has no memory, so it imitates a law without one better.
-        return found[law]["success_rate"], not remembers[law], found[law]["mean_return"]
+        # A network without a memory imitates a law without one better.
+        unlike = remembers[law] and not config["hyperparameters"].get("integral")
+        return found[law]["success_rate"], not unlike, found[law]["mean_return"]
 
     order = sorted(found, key=rank, reverse=True)
     worth = run.worth(order[0], config)

@@ -63,16 +63,19 @@ class DifferentiableEnv:
     mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
     have the dtype of the actions and are computed in float64.
 
-    integral: the memory of a network, see `rbgym.agents.policies.Integral`, which then ends the
-    observations; gradients pass through it too.
+    integral: the memory of a network, see `rbgym.agents.policies.Integral`, whose three columns
+    are appended to the observations; gradients pass through it too.
 
     Raises ValueError where a part of the env has no derivative, see
-    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP.
+    `rbgym.envs.derivatives.Differentiation`, in the mode SAME_STEP, and for an integral in
+    DISABLED, where the env resets unseen.
     """
 
     def __init__(self, env: Any, integral: Integral | None = None) -> None:
         if getattr(env, "metadata", {}).get("autoreset_mode") is AutoresetMode.SAME_STEP:
             raise ValueError("env must reset in the mode NEXT_STEP or DISABLED, got SAME_STEP")
+        if integral is not None and env.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+            raise ValueError("env must reset in the mode NEXT_STEP for an integral, got DISABLED")
         self.env, self.integral = env, integral
         self.memory = torch.zeros(env.num_envs, WIDTH)
         self.differentiation = Differentiation(env)
@@ -83,8 +86,8 @@ class DifferentiableEnv:
         """Start episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
-        self._error = None
-        return self._with_memory(torch.from_numpy(observation), torch.ones(self.env.num_envs) > 0)
+        self._error, self.memory = None, torch.zeros_like(self.memory, requires_grad=False)
+        return self._with_memory(torch.from_numpy(observation), self.ended)
 
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""

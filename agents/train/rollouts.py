@@ -140,7 +140,7 @@ def _check_fit(env: Any, network: Network) -> None:
     space = env.single_observation_space
     width, channels = gym.spaces.flatdim(space), env.single_action_space.shape[0]
     if (network.width, network.sizes[-1]) != (width, channels):
-        raise ValueError(f"networks must map {width} to {channels} numbers, got {network.sizes}")
+        raise ValueError(f"networks must map {width} to {channels} numbers, got {network}")
 
 
 class _Range:

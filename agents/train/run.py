@@ -161,7 +161,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     if config["init_from"]:
         network = trained.load(Path(config["init_from"])).network
         if not isinstance(network, Network):
-            raise ValueError(f"init_from must be without a memory, got {config['init_from']!r}")
+            raise ValueError(f"init_from must be without an LSTM, got {config['init_from']!r}")
         if (network.width, network.sizes[-1]) != (seen.shape[0], done.shape[0]):
             raise ValueError(
                 f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
@@ -172,8 +172,13 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 "init_from must have tanh between its layers and clip its commands, got "
                 f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
             )
+        wanted = chosen.get("integral", 0) and integral_for(env, chosen["integral"])
+        if wanted and wanted != network.integral:
+            raise ValueError(
+                f"integral must be 0, or that of init_from, {network.integral}, got {wanted}"
+            )
         if network.normalizer is None:  # what the training reads; this one changes nothing
-            n = network.width
+            n = network.sizes[0]
             plain = Normalizer(np.zeros(n), np.ones(n) - 1e-8, clip=_UNBOUNDED, epsilon=1e-8)
             network = replace(network, normalizer=plain)
         return network, (seen, done)

@@ -109,7 +109,7 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
     if policy.config["algo"] == auto.ALGORITHM:  # what is not as the recipe says
         recipe = auto.recipe(env_id)
         for key, value in policy.config["hyperparameters"].items():
-            if value != recipe[key]:
+            if value != recipe.get(key):
                 command += ["--set", f"{key}={json.dumps(value)}"]
     if policy.config["init_from"]:
         command += ["--init-from", policy.config["init_from"]]
@@ -196,7 +196,7 @@ def model_card(config: Mapping[str, Any], loaded: str) -> str:
     seeds = f", the median of {len(rates)} whose success is {spread}" if rates else ""
     kwargs = f", **{config['env_kwargs']!r}" if config["env_kwargs"] else ""
     memory = ""
-    if config["hyperparameters"].get("integral"):
+    if config["network"].get("integral"):
         memory = "It has a memory: pass `state`, and `episode_start`, to the next `predict`.\n\n"
     return f"""---
 library_name: rbgym

@@ -126,7 +126,7 @@ def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
     assert ends[1] < 3e-6
     again, _ = policy.predict(observation, memory, np.ones(1, bool))  # as in a first step
     np.testing.assert_array_equal(again, policy.predict(observation)[0])
-    with pytest.raises(ValueError, match="state must be of 2 lanes, got shape"):
+    with pytest.raises(ValueError, match="state must be of shape"):
         policy.predict(np.stack([observation] * 2), memory)
 
 

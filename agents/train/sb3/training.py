@@ -166,8 +166,6 @@ class BetweenRollouts(BaseCallback):
     def _on_training_start(self) -> None:
         self.record = record_of(self.model)
         self.saved = self.num_timesteps
-        rollout = getattr(self.model, "n_steps", 1) * self.model.n_envs  # the last one is whole too
-        self.total = -(-self.config["timesteps"] // rollout) * rollout
         self.started = time.perf_counter() - self.record["wall_time"]
 
     def _on_rollout_start(self) -> None:
@@ -179,12 +177,16 @@ class BetweenRollouts(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        self.show(self.num_timesteps, self.total, last_mean_return(self.model))
+        self.show(self.num_timesteps, self._total(), last_mean_return(self.model))
 
     def _on_training_end(self) -> None:
         self._judge_after(1)
         self.logger.dump(self.num_timesteps)
         self._save()
+
+    def _total(self) -> int:
+        """The steps of the training; the last rollout, a whole one, may go beyond those asked."""
+        return max(int(self.config["timesteps"]), self.num_timesteps)
 
     def _save(self) -> None:
         self.record["wall_time"] = time.perf_counter() - self.started
@@ -202,7 +204,7 @@ class BetweenRollouts(BaseCallback):
         before.append(run.judgement(policy, self.config, self.num_timesteps, seconds))
         self.record["judging_time"] += time.perf_counter() - start
         found = run.summary(before[-1])
-        self.job.report(f"step {self.num_timesteps:,} of {self.total:,}: {found}")
+        self.job.report(f"step {self.num_timesteps:,} of {self._total():,}: {found}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
         run.put_policy(self.folder, self.config, *policy_of(self.model))
