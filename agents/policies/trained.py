@@ -39,6 +39,12 @@ class TrainedPolicy:
         of = "".join(f", {key}={value!r}" for key, value in shown.items())
         return f"TrainedPolicy({self.network!r}{of})"
 
+    @property
+    def of_means(self) -> bool:
+        """Whether it was trained on rates as gyros measure them, means of a control period."""
+        sensor = self.config.get("env_kwargs", {}).get("sensor")
+        return isinstance(sensor, Mapping) and "gyro" in sensor
+
     @classmethod
     def of(cls, model: Any) -> "TrainedPolicy":
         """Wrap the current policy of a Stable-Baselines3 model, with the VecNormalize of its
