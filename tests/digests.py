@@ -162,21 +162,6 @@ def trajectory(motion: Any) -> list[Any]:
     return digest(values, *motion.quaternion[-1], *motion.angular_velocity[-1])
 
 
-def scalable(rigid: bool, how: str) -> list[Any]:
-    """The scalable body under no loads, under held ones, and under a law."""
-    loads: dict[str, Any] = {} if rigid else {"scale": 1.2, "scale_rate": -0.1}
-    if how == "held":
-        loads |= {"force": (0.1, 0.0, -0.2), "moment": (0.05, 0.1, -0.1)}
-        loads |= {} if rigid else {"scaling_force": 0.3 * np.sin(0.05 * np.arange(400))}
-    if how == "law":
-        loads["moment"] = lambda t, state: -0.1 * state.angular_velocity + 0.02 * t
-    start = {"angular_velocity": (0.6, -0.9, 0.4), "velocity": (0.1, 0.2, 0.3), "dt": DT}
-    body = rbgym.RigidBody(inertia=FULL, mass=2.0)
-    return trajectory(
-        rbgym.simulate_scalable(body, steps=400, rigid=rigid, record_every=50, **start, **loads)
-    )
-
-
 def physics() -> Iterator[Entry]:
     """Every scheme in every potential."""
     for (name, scheme), field in itertools.product(schemes().items(), POTENTIALS):
@@ -195,8 +180,6 @@ def physics() -> Iterator[Entry]:
         if not scheme.composition or name in ("exact:4", "exact:6", "imidm:4"):
             of = ("state", "torque", "inertia") + (("mgl",) if field == "heavy_top" else ())
             yield f"{name}/{field}/slopes", partial(slopes, scheme, POTENTIALS[field], of)
-    for rigid, how in itertools.product((True, False), ("free", "held", "law")):
-        yield f"scalable/{'rigid' if rigid else 'free'}/{how}", partial(scalable, rigid, how)
 
 
 FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_error")
@@ -220,7 +203,6 @@ HOOKS: list[dict[str, Any]] = [
     *({"disturbance": {name: value}} for name, value in PUSH.items()),
     {"disturbance": lambda state: -0.01 * state["angular_velocity"]},
     *({"sensor": {name: 1e-3}} for name in ("attitude", "rate", "rate_bias")),
-    {"sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3}, "observation": "rotation_6d"},
     *({"randomization": {name: 0.2}} for name in DRAWN),
     {"dt": 0.03, "substeps": 3},
     {"projection": False},

@@ -14,8 +14,9 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
 from rbgym.agents.judge.card import SENSORS
+from rbgym.agents.policies import Network, TrainedPolicy
 from rbgym.envs.parts.sensors import Instruments
-from rbgym.quaternion import conjugate, from_rotation_vector, multiply, rotate
+from rbgym.quaternion import canonicalized, conjugate, from_rotation_vector, multiply, rotate
 from refusals import refused
 
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
@@ -176,6 +177,23 @@ def test_a_policy_gets_the_rate_at_the_end_of_the_period_of_which_gyros_measure_
     mean, end = (np.abs(one).max() for one in off)
     assert end < 0.2 * mean
     assert mean > 1e-4
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("trained_on", [{"gyro": {}}, {"rate": 1e-3}])
+def test_a_policy_that_was_trained_on_gyros_gets_their_mean(trained_on):
+    env, network = many(8, sensor={"gyro": {}, "star_tracker": {}}), Network.random((7, 3), 0)
+    config = {"env_kwargs": {"sensor": trained_on}}
+    filtering = Estimating.for_env(TrainedPolicy(network, None, config), env)
+    (seen, _), memory = env.reset(seed=0), None
+    for _ in range(3):
+        actions, memory = filtering.predict(seen, memory)
+        seen, *_ = env.step(actions)
+    belief = memory[0]
+    rate = belief.rate if "gyro" in trained_on else belief.end_rate
+    shown = np.hstack([canonicalized(belief.attitude), rate / env.rate_limit])
+    np.testing.assert_allclose(actions, network.predict(shown)[0], atol=1e-6)
+    assert np.abs(belief.rate - belief.end_rate).max() > 1e-5
 
 
 @pytest.mark.interpreted
