@@ -204,7 +204,6 @@ HOOKS: list[dict[str, Any]] = [
     {"disturbance": lambda state: -0.01 * state["angular_velocity"]},
     *({"sensor": {name: 1e-3}} for name in ("attitude", "rate", "rate_bias")),
     *({"randomization": {name: 0.2}} for name in DRAWN),
-    {"dt": 0.03, "substeps": 3},
     {"projection": False},
     *({"integrator": name} for name in ("imidm:4", "rkn4", "exact", "mkrk_rk4")),
     *({"actuator": name} for name in ("torque", "wheels", "pyramid", "magnetorquers")),
@@ -218,7 +217,6 @@ HOOKS: list[dict[str, Any]] = [
 ]
 OWN: list[tuple[str, dict[str, Any]]] = [
     (FREE, {"disturbance": {**PUSH, "gravity_gradient": 0.05}, "sensor": {"rate": 1e-3}}),
-    (FREE, {"body": {"inertia": (FULL * 0.1).tolist()}}),
     (FREE, {"initial": {"least_angle": 1.0, "angle": 2.0, "rate": 0.1}}),
     (TOP, {"randomization": {"inertia": 0.1, "mass": 0.2, "gravity": 0.2, "torque": 0.1}}),
     (TOP, {"initial": {"tilt": 0.6, "spin": 2.0, "precession": 1.0, "transverse": 0.5}}),
