@@ -86,7 +86,7 @@ class DifferentiableEnv:
         """Start episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
-        self._error, self.memory = None, torch.zeros_like(self.memory, requires_grad=False)
+        self._error, self.memory = None, torch.zeros(self.env.num_envs, WIDTH)
         return self._with_memory(torch.from_numpy(observation), self.ended)
 
     def step(self, actions: torch.Tensor) -> Stepped:

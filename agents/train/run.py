@@ -172,8 +172,8 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 "init_from must have tanh between its layers and clip its commands, got "
                 f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
             )
-        wanted = chosen.get("integral", 0) and integral_for(env, chosen["integral"])
-        if wanted and wanted != network.integral:
+        wanted = integral_for(env, chosen.get("integral", 0))
+        if wanted is not None and wanted != network.integral:
             raise ValueError(
                 f"integral must be 0, or that of init_from, {network.integral}, got {wanted}"
             )
