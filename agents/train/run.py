@@ -191,8 +191,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     else:
         normalizer = normalizer_for(env, 0 if integral is None else WIDTH)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
-    how = {"normalizer": normalizer, "integral": integral}
-    network = Network.random(sizes, config["seed"], **how)
+    network = Network.random(sizes, config["seed"], normalizer=normalizer, integral=integral)
     if "rates" not in chosen:
         small = network.with_parameters(_SMALL * network.parameters())
         network = show_differences(small, env)
@@ -202,13 +201,13 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
 def integral_for(env: Any, time: float) -> Integral | None:
     """The memory that an attitude error of twice the tolerance fills in `time` [s]; None for 0.
     ValueError unless the observation begins with a quaternion relative to a target."""
-    if isinstance(time, int | float) and not isinstance(time, bool) and time == 0:
+    if time == 0 and time is not False:
         return None
     base, column = env.unwrapped, next(iter(read_by_networks(env).values()))
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
         raise ValueError(
-            f"integral must be 0 where observations do not begin with a quaternion relative to a "
+            "integral must be 0 where observations do not begin with a quaternion relative to a "
             f"target, got {time!r}"
         )
     return Integral.over(time, base.dt, 2.0 * edge, column.first + 1)
