@@ -15,6 +15,7 @@ from rbgym.agents.campaigns.nominal import Nominal, varied
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
+from rbgym.agents.controllers.fitting import readable
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.agents.policies import TrainedPolicy
@@ -230,7 +231,7 @@ class Pilot:
     def _law(self, one: Contender) -> Any:
         with closing(self.nominal.make(1, self._reads(one))) as env:
             if isinstance(one.policy, TrainedPolicy):
-                one.policy.require(self.plan.env_id, env.single_observation_space)
+                one.policy.require(self.plan.env_id, *readable(env))
             law = one.at_work(env)
             return Estimating.for_env(law, env) if self.plan.estimator else law
 

@@ -20,7 +20,7 @@ from rbgym.agents.controllers.attitude import (
 )
 from rbgym.agents.controllers.base import Controller, Idle, Law, Policy
 from rbgym.agents.controllers.filtering import Estimating
-from rbgym.agents.controllers.fitting import for_env, make, validity
+from rbgym.agents.controllers.fitting import at_work, for_env, make, validity
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
@@ -34,6 +34,6 @@ __all__ = [
     "Foreseeing", "GeometricTracking", "Hysteretic", "Idle", "Law", "MagneticAllocation",
     "MagneticRate", "ModelPredictive", "PlannedSlew", "Policy", "PosePD", "PrecessionLQR",
     "QuaternionFeedback", "RateDamping", "SpinByScale", "SpinLQR", "SunPointing",
-    "Supervisor", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
+    "Supervisor", "SwingUp", "Unloading", "UprightLQR", "at_work", "for_env", "make", "names",
     "validity",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Plant, fresh
-from rbgym.agents.controllers.fitting import make
+from rbgym.agents.controllers.fitting import at_work
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
@@ -228,7 +228,7 @@ class Estimating:
                 "env must show of a moving target only its rates for an estimator, got "
                 f"{parts.observation.more!r}"
             )
-        law = make(policy, env) if isinstance(policy, str) else policy
+        law = at_work(policy, env)
         shown = base.columns.get("star_tracker_valid")
         if isinstance(law, Foreseeing):
             law = copy.copy(law)

@@ -7,10 +7,12 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from gymnasium.spaces import Box, Space
+
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
-from rbgym.agents.controllers.foresight import Foreseeing
+from rbgym.agents.controllers.foresight import Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
 
@@ -47,6 +49,35 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
                 stacklevel=2,
             )
     return made
+
+
+def at_work(policy: Any, env: Any, **gains: Any) -> Any:
+    """A policy as it runs in an env, single or vector.
+
+    policy: a controller's name, which `make` makes with these gains; or any object with `predict`,
+    which is returned unchanged, with one exception. A trained policy that reads all observations
+    of the env but its pending commands and its response, as its training had no delay and no lag,
+    is returned in a `Foreseeing`, as laws are. Raises ValueError for anything else.
+    """
+    if isinstance(policy, str):
+        return make(policy, env, **gains)
+    if not callable(getattr(policy, "predict", None)):
+        raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
+    plant, space = Plant(env), getattr(policy, "observation_space", None)
+    for early in readable(plant.env)[1:]:
+        if isinstance(space, Box) and space.shape == early.shape:
+            return Foreseeing(Learned(policy, space.shape[0]), plant)
+    return policy
+
+
+def readable(env: Any) -> list[Space[Any]]:
+    """The observation spaces of the policies that can run in an env, single or vector: its own and,
+    if it has a delay or a lag, that without the pending commands and the response."""
+    space = getattr(env, "single_observation_space", env.observation_space)
+    late = env.unwrapped.columns.get("actuator")
+    if late is None or not isinstance(space, Box):
+        return [space]
+    return [space, Box(space.low[: late.first], space.high[: late.first], dtype=space.dtype.type)]
 
 
 def validity(name: str, env: Any) -> list[tuple[str, float, float]]:

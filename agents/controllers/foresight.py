@@ -49,8 +49,21 @@ class Foreseen(NamedTuple):
     policy: Any
 
 
+class Learned(Controller):
+    """A trained policy as a controller, which reads the first `columns` of an observation."""
+
+    def __init__(self, policy: Any, columns: int) -> None:
+        self.policy, self.columns = policy, columns
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        seen = rows[:, : self.columns].astype(np.float32)
+        actions, state = self.policy.predict(seen, state=state, episode_start=episode_start)
+        return np.asarray(actions, dtype=np.float64), state
+
+
 class Foreseeing(Controller):
-    """Runs a law of torque or wheels behind a delay d and a lag of time constant T.
+    """Runs a law of torque or wheels, or a policy trained without them, behind a delay d and a lag
+    of time constant T.
 
     Observations show the pending commands. Under these, the equation of motion of the body, its
     wheels and its weight predicts the state after d, when a new command begins to act. The response

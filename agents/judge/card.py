@@ -30,8 +30,8 @@ from rbgym.agents.judge.episodes import (
     PlayedEpisodes,
     contenders,
     joined,
-    observation_space,
     play_from,
+    readable,
 )
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
 from rbgym.agents.judge.tables import ALL
@@ -59,8 +59,9 @@ SENSORS: dict[str, Any] = {
         "slew_rate": math.radians(2.0),
     },
 }
-# An estimator's errors of attitude [rad] and bias [rad/s]: the noise in which policies are trained.
-_LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
+# Errors of attitude [rad] and bias [rad/s] that an estimator leaves after some seconds, to which
+# `conditions_of` adds the gyros' noise: policies for behind the sensors are trained in them.
+_LEFT = {"attitude": 5e-5, "rate_bias": 2e-6}
 # Errors of the body that a law assumes: relative ones, and misalignment of actuators [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
 _FRICTION = {"friction": 0.5}  # for wheels that have friction
@@ -179,8 +180,8 @@ def _in_conditions(one: Contender, env_id: str, starts: list[Starts]) -> dict[st
         if one.name == PRETRAINED and name in trained.conditions(env_id):
             policy = trained.load(env_id, name)
         if isinstance(policy, TrainedPolicy):
-            seen = observation_space(env_id, condition.env_kwargs)
-            if flatdim(policy.observation_space) != flatdim(seen):
+            widths = [flatdim(one) for one in readable(env_id, condition.env_kwargs)]
+            if flatdim(policy.observation_space) not in widths:
                 continue  # the policy was not trained for this condition
         kwargs = condition.env_kwargs
         found[name] = play_from(starts, policy, env_id, kwargs, condition.estimating)
@@ -255,16 +256,17 @@ class Condition(NamedTuple):
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
     """The conditions that a task allows, by name, except those whose arguments are `given`.
     "behind": `SENSORS` measure the state, an estimator filters them, and commands act one control
-    period late. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
+    period late, for which policies need no training: see `controllers.at_work`. "dispersed": bodies
+    and actuators vary by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)
         dt, wheels = float(env.dt), env.actuator.rotors
     attitude_only = isinstance(task.goal, Target | Rest) and not task.docked
     if attitude_only and not given.keys() & {"sensor", "actuator"}:
-        late = {**given, "actuator": {"delay": {"seconds": dt}}}
+        behind = {**given, "actuator": {"delay": {"seconds": dt}}, "sensor": SENSORS}
         estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
-        found[BEHIND] = Condition(late | {"sensor": SENSORS}, late | {"sensor": estimated}, True)
+        found[BEHIND] = Condition(behind, {**given, "sensor": estimated}, True)
     if "randomization" not in given:
         friction = wheels and (wheels.viscous or wheels.coulomb)
         dispersed = {**given, "randomization": DISPERSIONS | (_FRICTION if friction else {})}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy
-from rbgym.agents.controllers import Policy
+from rbgym.agents.controllers import Policy, fitting
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.eigenaxis import eigenaxis_time
@@ -42,8 +42,7 @@ class Contender(NamedTuple):
 
     def at_work(self, env: Any, **gains: Any) -> Any:
         """The policy, or the controller, made for an env with these gains."""
-        by_name = isinstance(self.policy, str)
-        return controllers.make(self.policy, env, **gains) if by_name else self.policy
+        return controllers.at_work(self.policy, env, **gains)
 
 
 def contenders(
@@ -91,16 +90,17 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
     learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
-    own, seen = (observation_space(env_id, some) for some in (learned_in, kwargs))
-    alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
+    (own, *_), seen = (readable(env_id, some) for some in (learned_in, kwargs))
+    alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen[0])
     if not (alike and policy.observation_space == own):
-        policy.require(env_id, seen)
+        policy.require(env_id, *seen)
     return kwargs
 
 
-def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
+def readable(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
+    """The observation spaces of the policies that can run in an env, see `controllers.at_work`."""
     with closing(gym.make(env_id, **env_kwargs)) as env:
-        return env.observation_space
+        return fitting.readable(env)
 
 
 @dataclass(frozen=True)
@@ -188,11 +188,9 @@ class Player:
     policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
-        found = controllers.make(policy, env) if isinstance(policy, str) else policy
-        if not callable(getattr(found, "predict", None)):
-            raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
-        sb3 = hasattr(found, "get_vec_normalize_env")
-        self.env, self.policy = env, TrainedPolicy.of(found) if sb3 else found
+        if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
+            policy = TrainedPolicy.of(policy)
+        self.env, self.policy = env, controllers.at_work(policy, env)
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode

@@ -55,10 +55,11 @@ class TrainedPolicy:
         """Actions and memory for observations, batched or single, see `Network.predict`."""
         return self.network.predict(observation, *how, **named)
 
-    def require(self, env_id: str, space: Space) -> None:
-        """Raise ValueError unless the policy was trained for observations of this space."""
+    def require(self, env_id: str, space: Space, *others: Space) -> None:
+        """Raise ValueError unless the policy was trained for observations of this space, or one of
+        the others."""
         own = self.observation_space
-        if own != space:
+        if own not in (space, *others):
             what = _shown(own)
             if what == _shown(space):
                 what = f"entries or bounds that differ, {what}"

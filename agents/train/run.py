@@ -39,6 +39,7 @@ _SMALL = 0.58
 _EDGE = 0.35
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
+_LEAST_UNITS = 18  # half of them for differences
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
@@ -235,10 +236,11 @@ def normalizer_for(env: Any, more: int = 0) -> Normalizer:
 
 def show_differences(network: Network, env: Any) -> Network:
     """A copy of the network whose first units compute the angular velocity relative to a moving
-    target: the finer scales clip both velocities and so hide the difference."""
+    target: the finer scales clip both velocities and so hide the difference. A network of few
+    units stays as it is."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
     edges = _edges(env.unwrapped, columns)
-    if "target_angular_velocity" not in columns or not edges:
+    if "target_angular_velocity" not in columns or not edges or network.sizes[1] < _LEAST_UNITS:
         return network
     own, wanted = columns["angular_velocity"], columns["target_angular_velocity"]
     weight, bias = network.layers[0][0].copy(), network.layers[0][1]

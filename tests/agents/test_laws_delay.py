@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from laws import flown
-from rbgym.agents import controllers
+from rbgym.agents import controllers, load
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.envs.actuators import ReactionWheels, Torque
 from rbgym.quaternion import angle_between
@@ -104,6 +104,14 @@ def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, na
         for parts in ([], [{late: {number: 1.0}}])
     ]
     assert ends[0] == pytest.approx(ends[1], rel=0.05, abs=2e-6)
+
+
+@pytest.mark.parametrize("sensor", [None, {"gyro": {}, "star_tracker": {}}])
+def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(sensor):
+    env, policy = late("AttitudeSlew-v1", 0.5, sensor=sensor), load("AttitudeSlew-v1")
+    fitted = controllers.Estimating.for_env if sensor else controllers.at_work
+    assert flown(fitted(policy, env), env, 90)["attitude_error"].max() < 1e-5
+    assert controllers.at_work(policy, gym.make("AttitudeSlew-v1")) is policy
 
 
 def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():

@@ -80,6 +80,7 @@ def _made():
     estimating = controllers.Estimating(idle, Instruments(), rate_limit=2.0)
     yield target("rbgym.agents.controllers.make", controllers.make, name="pd", env=slew,
                  frequency=0.4, damping=1.0)  # fmt: skip
+    yield target("rbgym.agents.controllers.at_work", controllers.at_work, policy=idle, env=slew)
     yield target("rbgym.agents.controllers.for_env", controllers.for_env, env=slew)
     yield target("rbgym.agents.controllers.validity", controllers.validity, name="pd", env=slew)
     yield target("rbgym.agents.controllers.Controller.predict", idle.predict, observation=SEEN)
