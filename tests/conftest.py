@@ -24,7 +24,8 @@ LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """At the end of a run, no worker then waits for another that has just begun a slow test."""
+    """Slow tests first: at the end of a run no worker then waits for another. Last those of
+    test_interpreted.py, for they use the kernels that others have compiled by then."""
     from rbgym.registration import ENVIRONMENTS  # imports numpy, which reads the numbers of threads
 
     others = set(ENVIRONMENTS) - CORE
@@ -34,7 +35,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         named = set(re.findall(r"[A-Za-z]+-v\d", item.name.partition("[")[2]))
         if item.nodeid.startswith(LONG) or (compiles and named & others):
             item.add_marker("long")
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    fast = "tests/test_interpreted.py"
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None) + (fast in item.nodeid))
 
 
 @pytest.fixture

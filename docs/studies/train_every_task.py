@@ -113,7 +113,7 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
                 command += ["--set", f"{key}={json.dumps(value)}"]
     if policy.config["init_from"]:
         command += ["--init-from", policy.config["init_from"]]
-    for key, value in where.trained_in.items():
+    for key, value in policy.config["env_kwargs"].items():
         command += ["--env-arg", f"{key}={json.dumps(value)}"]
     rates = {seed: rank(one)[0] for seed, one in played.items()}
     folder = SHELF / env_id if name == TRUE else SHELF / env_id / name

@@ -83,10 +83,10 @@ def test_simulate_takes_a_full_tensor(tmp_path):
 
 @pytest.mark.compiled
 def test_evaluate_prints_a_controller():
-    content = run_json("evaluate", "pd", "--episodes", 16)
+    content = run_json("evaluate", "pd", "--episodes", 2)
     assert content["pd"]["success_rate"] == 1
-    assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
-    both = run("evaluate", "pd", "--policy", "idle", "--episodes", 16, "--intervals").stdout
+    assert "pd            100.0" in run("evaluate", "pd", "--episodes", 2).stdout
+    both = run("evaluate", "pd", "--policy", "idle", "--episodes", 2, "--intervals").stdout
     assert "More than pd, 95 % intervals" in both
     assert "-1 (-1 to -1)" in both.splitlines()[-2]
 
@@ -123,7 +123,7 @@ def trained(folder, **changes):
 
 def judged(*arguments):
     """Title of the table, and the lines beneath it."""
-    title, *lines = run("evaluate", *arguments, "--episodes", 4).stdout.splitlines()
+    title, *lines = run("evaluate", *arguments, "--episodes", 2).stdout.splitlines()
     return title, [line for line in lines if ": " in line]
 
 
@@ -133,8 +133,8 @@ def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_pat
     fine = trained(tmp_path / "fine", env_kwargs={"substeps": 3})
     hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
     other = trained(tmp_path / "other", env_id="TopSwingUp-v0")
-    assert judged("pd") == ("RigidTop-v0, 4 fixed start states", [])
-    assert judged(fine, "pd") == ("RigidTop-v0 (substeps=3), 4 fixed start states", [])
+    assert judged("pd") == ("RigidTop-v0, 2 fixed start states", [])
+    assert judged(fine, "pd") == ("RigidTop-v0 (substeps=3), 2 fixed start states", [])
     lines = {
         f"{fine}: judged with substeps=3",
         f"{hard}: judged with difficulty=hard",
@@ -142,7 +142,7 @@ def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_pat
     }
     for order in ((fine, hard, "pd"), ("pd", hard, fine)):
         title, differences = judged(*order)
-        assert title == "RigidTop-v0, 4 fixed start states"
+        assert title == "RigidTop-v0, 2 fixed start states"
         assert set(differences) == lines
     assert judged("RigidTop-v0", other)[1] == [f"{other}: trained for TopSwingUp-v0"]
 
