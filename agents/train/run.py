@@ -39,7 +39,7 @@ _SMALL = 0.58
 _EDGE = 0.35
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
-_LEAST_UNITS = 18  # half of them for differences
+_LEAST_UNITS = 16  # of a first layer, nine of which show differences
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
