@@ -62,6 +62,9 @@ SENSORS: dict[str, Any] = {
 # Errors of attitude [rad] and bias [rad/s] that an estimator leaves after some seconds, to which
 # `conditions_of` adds the gyros' noise: policies for behind the sensors are trained in them.
 _LEFT = {"attitude": 5e-5, "rate_bias": 2e-6}
+# Measurements as good as such estimates, for bodies with flexible modes.
+_GOOD_GYRO = SENSORS["gyro"] | {"bias": 2e-5}
+_GOOD_TRACKER = {"across_boresight": 3e-5, "about_boresight": 3e-5, "boresight": (0.0, 0.0, 1.0)}
 # Errors of the body that a law assumes: relative ones, and misalignment of actuators [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
 _FRICTION = {"friction": 0.5}  # for wheels that have friction
@@ -256,8 +259,8 @@ class Condition(NamedTuple):
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
     """The conditions that a task allows, by name, except those whose arguments are `given`.
     "behind": `SENSORS` measure the state, an estimator filters them, and commands act one control
-    period late, for which policies need no training: see `controllers.at_work`. "dispersed": bodies
-    and actuators vary by `DISPERSIONS`."""
+    period late, for which policies need no training (`controllers.at_work`) but of bodies with
+    flexible modes. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)
@@ -265,8 +268,12 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     attitude_only = isinstance(task.goal, Target | Rest) and not task.docked
     if attitude_only and not given.keys() & {"sensor", "actuator"}:
         behind = {**given, "actuator": {"delay": {"seconds": dt}}, "sensor": SENSORS}
-        estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
-        found[BEHIND] = Condition(behind, {**given, "sensor": estimated}, True)
+        noise = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
+        trained_in = {**given, "sensor": noise}
+        if env.episodes.setup.actuator.modes:  # whose motion `Foreseeing` does not predict
+            tracker = _GOOD_TRACKER | {"period": dt}
+            trained_in = behind | {"sensor": {"gyro": _GOOD_GYRO, "star_tracker": tracker}}
+        found[BEHIND] = Condition(behind, trained_in, True)
     if "randomization" not in given:
         friction = wheels and (wheels.viscous or wheels.coulomb)
         dispersed = {**given, "randomization": DISPERSIONS | (_FRICTION if friction else {})}
