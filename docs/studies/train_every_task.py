@@ -198,6 +198,7 @@ def model_card(config: Mapping[str, Any], loaded: str) -> str:
     memory = ""
     if config["network"].get("integral"):
         memory = "It has a memory: pass `state`, and `episode_start`, to the next `predict`.\n\n"
+    where = ", behind sensors, an estimator and a delay" if '"behind"' in loaded else ""
     return f"""---
 library_name: rbgym
 tags: [reinforcement-learning, attitude-control, {env_id}]
@@ -216,7 +217,7 @@ observation, info = env.reset(seed=0)
 action, state = policy.predict(observation)
 ```
 
-{memory}On the {results["episodes"]} start states of the task's test set:
+{memory}On the {results["episodes"]} start states of the task's test set{where}:
 
 | | |
 | --- | --- |
