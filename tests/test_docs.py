@@ -42,16 +42,10 @@ def test_the_readme_has_an_example_with_its_output():
 
 @pytest.mark.parametrize(
     ("script", "check"),
-    [
-        ("generate", True),
-        ("generate_controllers", True),
-        ("generate_integrators", True),
-        ("generate_satellites", True),
-        ("generate_tasks", True),
-        ("generate_validation", ["--check"]),
-        ("generate_notebooks", ["--check"]),
-    ],
-)
+    [*((f"generate{what}", True) for what in ("", "_controllers", "_integrators", "_satellites")),
+     ("generate_tasks", True), ("generate_validation", ["--check"]),
+     ("generate_notebooks", ["--check"])],
+)  # fmt: skip
 def test_the_pages_that_scripts_write_are_current(script, check, capsys, monkeypatch):
     monkeypatch.syspath_prepend(pages.DOCS)
     assert pages.loaded(script).main(check) == 0, capsys.readouterr().out

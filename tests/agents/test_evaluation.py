@@ -36,17 +36,9 @@ def test_wilson_interval_is_scipys(k, n):
 
 
 def test_settling_time_is_when_a_lane_enters_for_good():
-    inside = np.array(
-        [
-            [1, 1, 1, 1, 1],  # from the start
-            [0, 0, 1, 1, 1],
-            [0, 1, 0, 1, 1],  # enters, leaves, enters
-            [0, 0, 0, 0, 1],
-            [1, 1, 1, 1, 0],  # leaves at the end
-            [0, 0, 0, 0, 0],
-        ],
-        dtype=bool,
-    ).T
+    # From the start; after two; enters, leaves, enters; at the end; leaves at the end; never.
+    lanes = "11111", "00111", "01011", "00001", "11110", "00000"
+    inside = np.array([list(lane) for lane in lanes]).T == "1"
     np.testing.assert_allclose(settling_times(inside, 0.5), [0, 1, 1.5, 2, np.inf, np.inf])
 
 

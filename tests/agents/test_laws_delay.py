@@ -1,7 +1,5 @@
 """Laws behind a delay or a lag: what they foresee is what comes, and they fly it as without."""
 
-from types import SimpleNamespace
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -111,9 +109,8 @@ def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, na
 @pytest.mark.parametrize("sensor", [None, {"gyro": {}, "star_tracker": {}}])
 def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(sensor):
     env, plain = late("AttitudeSlew-v1", 0.5, sensor=sensor), gym.make("AttitudeSlew-v1")
-    law = SimpleNamespace(
-        predict=controllers.make("pd", plain).predict, observation_space=plain.observation_space
-    )
+    law = controllers.make("pd", plain)
+    law.observation_space = plain.observation_space
     fitted = controllers.Estimating.for_env if sensor else controllers.at_work
     found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, "pd"))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
