@@ -286,8 +286,7 @@ def main() -> None:
     shelf = trained.names()
     for env_id in asked.ids or [*(shelf if asked.judge else ENVIRONMENTS)]:
         for name in asked.condition or [TRUE, *conditions_of(env_id, {})]:
-            learned = json.loads(LEARNED.read_text("utf-8"))  # others may write too
-            own = learned.get(env_id, {})
+            own = json.loads(LEARNED.read_text("utf-8")).get(env_id, {})
             known = own if name == TRUE else own.get("conditions", {}).get(name, {})
             if asked.judge:
                 one = judged_again(env_id, name, known)
@@ -296,6 +295,7 @@ def main() -> None:
             if one is None:
                 continue
             print(env_id, name, {k: v for k, v in one.items() if k != "curve"}, flush=True)
+            learned = json.loads(LEARNED.read_text("utf-8"))  # others may write meanwhile
             place, one["shipped"] = learned.setdefault(env_id, {}), not loses(one)
             if not one["shipped"] and "trained_in" not in one:
                 print(f"{env_id} {name} loses to a law, and is not shipped", flush=True)
