@@ -37,6 +37,14 @@ class Prediction(NamedTuple):
     extra: Array
 
 
+class Outside(NamedTuple):
+    """Vectors that the body turns in, present body axes (n, 3): the vertical, and the magnetic
+    field [T], (n, 0) if it is not shown."""
+
+    up: Array
+    field: Array
+
+
 class Foreseen(NamedTuple):
     """The memory. rates: (n, 3) [rad/s], predicted for the end of the control period; rise: (n, 3)
     [rad/s], by how much they exceed the mean that gyros measure. extra: see `Prediction`. turning:
@@ -99,6 +107,8 @@ class Foreseeing(Controller):
         self.mixing, self.wheels = plant.mixing, plant.wheels
         self.motor = plant.commands["wheel_torque"].factor if plant.wheels else 0.0
         self.columns, self.channels = plant.columns, plant.given["channels"]
+        seen = "magnetic_field" in self.columns
+        self.coils = plant.commands.get("magnetic_moment") if seen else None
         self.least = plant.first + plant.shown
         self.waiting = self.least - self.channels * plant.waiting
         self.response = self.waiting - self.channels * (self.lag > 0)
@@ -123,19 +133,19 @@ class Foreseeing(Controller):
     def predicted(self, rows: Array, extra: Array, gained: Array) -> Array:
         """The predicted observations (n, columns), which the law sees. extra: see `Prediction`.
         gained (n, 3): the change of a target's rates until then [rad/s], present body axes."""
-        ahead, up = self.present(rows, extra), rotate_inverse(rows[:, :4], _UP)
+        ahead, outside = self.present(rows, extra), self.outside(rows)
         for command, seconds in self.pending(rows):
-            ahead = self.moved(ahead, command, up, seconds)
+            ahead = self.moved(ahead, command, outside, seconds)
         if self.lag:
-            ahead = self.without_lag(ahead)
+            ahead = self.without_lag(ahead, outside)
         return self.observations(rows, ahead, gained)
 
     def after_period(self, rows: Array, command: Array, extra: Array) -> Prediction:
         """The predicted state after the control period that begins with this command."""
-        ahead, up = self.present(rows, extra), rotate_inverse(rows[:, :4], _UP)
+        ahead, outside = self.present(rows, extra), self.outside(rows)
         left = self.dt
         for acting, seconds in (*self.pending(rows), (command, self.dt)):
-            ahead = self.moved(ahead, acting, up, min(seconds, left))
+            ahead = self.moved(ahead, acting, outside, min(seconds, left))
             left -= min(seconds, left)
         return ahead
 
@@ -145,16 +155,22 @@ class Foreseeing(Controller):
         rates, wheels = self.quantity(rows, _RATES), self.quantity(rows, "wheel_momentum")
         return Prediction(rates, turn, wheels, rows[:, self.response : self.waiting], extra)
 
+    def outside(self, rows: Array) -> Outside:
+        """What is outside the body, as it is seen now."""
+        return Outside(rotate_inverse(rows[:, :4], _UP), self.quantity(rows, "magnetic_field"))
+
     def pending(self, rows: Array) -> Iterator[tuple[Array, float]]:
         """The pending commands (n, channels), and how long each will act [s], oldest first."""
         for age in range(int(np.ceil(self.delay / self.dt - 1e-9)) - 1, -1, -1):
             command = rows[:, self.waiting + age * self.channels :][:, : self.channels]
             yield command, min(self.dt, self.delay - age * self.dt)  # a part has acted already
 
-    def moved(self, ahead: Prediction, command: Array, up: Array, seconds: float) -> Prediction:
-        """The state after a command has acted for some seconds; up: see `advance`."""
+    def moved(
+        self, ahead: Prediction, command: Array, outside: Outside, seconds: float
+    ) -> Prediction:
+        """The state after a command has acted for some seconds."""
         for _ in range(_PARTS if seconds else 0):
-            ahead = self.advance(ahead, command, up, seconds / _PARTS)
+            ahead = self.advance(ahead, command, outside, seconds / _PARTS)
         return ahead
 
     def quantity(self, rows: Array, name: str) -> Array:
@@ -162,40 +178,48 @@ class Foreseeing(Controller):
         one = self.columns.get(name)
         return rows[:, :0] if one is None else rows[:, one.place] * one.factor
 
-    def advance(self, ahead: Prediction, command: Array, up: Array, h: float) -> Prediction:
-        """The state h seconds later, by the midpoint rule; up (n, 3): the vertical in the present
-        body axes."""
+    def advance(self, ahead: Prediction, command: Array, outside: Outside, h: float) -> Prediction:
+        """The state h seconds later, by the midpoint rule."""
         omega, turn, wheels, response, extra = ahead
         acting = command
         if self.lag:
             x, lack = h / self.lag, response - command
             acting = command - np.expm1(-x) / x * lack
             response = command + np.exp(-x) * lack
-        torque = acting @ self.mixing.T
         drawn = acting[:, : wheels.shape[1]] * self.motor  # the wheels have the first commands
-        a = self.acceleration(omega, torque, wheels, rotate_inverse(turn, up)) + extra
+        a = self.acceleration(omega, acting, wheels, turn, outside) + extra
         half = omega + 0.5 * h * a
         middle = multiply(turn, from_rotation_vector(0.5 * h * half))
         wheels = wheels - 0.5 * h * drawn
-        a = self.acceleration(half, torque, wheels, rotate_inverse(middle, up)) + extra
+        a = self.acceleration(half, acting, wheels, middle, outside) + extra
         after = multiply(turn, from_rotation_vector(h * half))
         return Prediction(omega + h * a, after, wheels - 0.5 * h * drawn, response, extra)
 
-    def acceleration(self, omega: Array, torque: Array, wheels: Array, up: Array) -> Array:
-        """Angular acceleration (n, 3) [rad/s^2]; up (n, 3): the vertical in body axes."""
-        momentum = omega @ self.inertia
+    def acceleration(
+        self, omega: Array, acting: Array, wheels: Array, turn: Array, outside: Outside
+    ) -> Array:
+        """Angular acceleration (n, 3) [rad/s^2] under the commands that act (n, channels)."""
+        momentum, torque = omega @ self.inertia, self.torque(acting, turn, outside)
         if self.wheels is not None:
             momentum = momentum + wheels @ self.wheels.matrix.T
         if self.potential is not None:
-            torque = torque + weight_torque(self.potential, up)
+            torque = torque + weight_torque(self.potential, rotate_inverse(turn, outside.up))
         return np.asarray((torque - np.cross(omega, momentum)) @ self.inverse)
 
-    def without_lag(self, ahead: Prediction) -> Prediction:
+    def torque(self, acting: Array, turn: Array, outside: Outside) -> Array:
+        """The torque of commands (n, channels) [N m, body], that of coils included."""
+        torque = acting @ self.mixing.T
+        if self.coils is None:
+            return np.asarray(torque)
+        moment = acting[:, self.coils.place] * self.coils.factor
+        return np.asarray(torque + np.cross(moment, rotate_inverse(turn, outside.field)))
+
+    def without_lag(self, ahead: Prediction, outside: Outside) -> Prediction:
         """The state (q_e, omega_e) that new commands move without a lag, see the class."""
         omega, turn, wheels, r, extra = ahead
         rest = self.lag * r
         after = multiply(turn, from_rotation_vector(self.lag * omega))
-        gained = rest @ self.mixing.T @ self.inverse + self.lag * extra
+        gained = self.torque(rest, turn, outside) @ self.inverse + self.lag * extra
         wheels = wheels - rest[:, : wheels.shape[1]] * self.motor
         return Prediction(omega + gained, after, wheels, r, extra)
 
