@@ -24,8 +24,7 @@ LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests first: at the end of a run no worker then waits for another. Last those of
-    test_interpreted.py, for they use the kernels that others have compiled by then."""
+    """Slow tests first, so that no worker waits at the end; last those that others compile for."""
     from rbgym.registration import ENVIRONMENTS  # imports numpy, which reads the numbers of threads
 
     others = set(ENVIRONMENTS) - CORE

@@ -74,8 +74,8 @@ class Foreseeing(Controller):
     of time constant T.
 
     Observations show the pending commands. Under these, the equation of motion of the body, its
-    wheels and its weight predicts the state after d, when a new command begins to act. The response
-    r of the lag lasts longer; with M the torques of full commands,
+    wheels, coils and weight predicts the state after d, when a new command begins to act. The
+    response r of the lag lasts longer; with M the torques of full commands,
 
         omega_e = omega + T J^-1 M r,    q_e = q exp(T omega)
 
@@ -84,10 +84,10 @@ class Foreseeing(Controller):
     omega_e, and all vectors in those axes. A target keeps the acceleration of the last control
     period.
 
-    The equation of motion leaves out disturbances, friction, the torque of coils, and how the body
-    and its actuators differ from what the env says. Their acceleration a_x is estimated: with
-    omega_p the rates predicted a control period dt ago for now, a_x grows by
-    0.2 (omega - omega_p) / dt, and the prediction has a_x added. Without it a law's integral would
+    The equation of motion leaves out disturbances, friction, and how the body and its actuators
+    differ from what the env says. Their acceleration a_x is estimated: with omega_p the rates
+    predicted a control period dt ago for now, a_x grows by 0.2 (omega - omega_p) / dt, and the
+    prediction has a_x added. Without it a law's integral would
     bring the predicted attitude to the target, and leave the true one beside it.
 
     of_means: the rates in the observation are means of the last control period, as gyros measure

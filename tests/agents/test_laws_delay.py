@@ -7,7 +7,7 @@ import pytest
 from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers.foresight import Foreseeing
-from rbgym.envs.actuators import ReactionWheels, Torque
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
 from rbgym.quaternion import angle_between
 
 pytestmark = pytest.mark.interpreted
@@ -17,6 +17,7 @@ SEEN = {
     "torque": ("AttitudeSlew-v1", "pd", []),
     "wheels": ("ReactionWheelSlew-v1", "pd", [SMOOTH]),
     "wheels and thrusters": ("AttitudeSlew-v1", "pd", [SMOOTH, Torque()]),
+    "coils": ("AttitudeSlew-v1", "pd", [ReactionWheels.pyramid(torque=1e-4), MagneticCoils(20.0)]),
     "moving target": ("AttitudeTracking-v1", "pd", []),
     "cones": ("KeepOutSlew-v0", "detour", []),
     "top": ("SteadyPrecession-v0", "pd", []),
