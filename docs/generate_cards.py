@@ -148,9 +148,9 @@ def results(cards: dict[str, dict[str, Any]]) -> str:
         if not ranks(card, "behind"):
             continue
         cells = [
-            _cell(name, _merits(card["rows"][name], condition)) if name else "-"
+            _cell(name, _merits(card["rows"][name], condition)) if name else lacking
             for condition in (None, *SAID)
-            for name in best(card, condition)
+            for name, lacking in zip(best(card, condition), ("none succeeds", "-"), strict=True)
         ]
         lines.append((f"`{env_id}`", *cells))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
