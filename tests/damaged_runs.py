@@ -47,7 +47,7 @@ def make_runs(folder):
 def judged(folder):
     """Read the policy and let it act once in the env that it says it is for."""
     env_id, (one,) = episodes.contenders([str(folder)])
-    episodes.readable(env_id, one.env_kwargs)
+    episodes.readable_in(env_id, one.env_kwargs)
     shape = load(folder).observation_space.shape
     actions, _ = one.policy.predict(np.zeros((2, *shape), np.float32))
     assert np.isfinite(actions).all()

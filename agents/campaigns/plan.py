@@ -15,7 +15,7 @@ from rbgym.agents.campaigns.nominal import Nominal, varied
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
-from rbgym.agents.controllers.fitting import readable
+from rbgym.agents.controllers.fitting import at_work, readable
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.agents.policies import TrainedPolicy
@@ -232,8 +232,7 @@ class Pilot:
         with closing(self.nominal.make(1, self._reads(one))) as env:
             if isinstance(one.policy, TrainedPolicy):
                 one.policy.require(self.plan.env_id, *readable(env))
-            law = one.at_work(env)
-            return Estimating.for_env(law, env) if self.plan.estimator else law
+            return (Estimating.for_env if self.plan.estimator else at_work)(one.policy, env)
 
     def fly(self, group: int, name: str, camera: Any = None) -> tuple[dict[str, Any], Flight]:
         """Fly a group of runs with one contender; returns the columns of the campaign's table,

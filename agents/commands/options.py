@@ -122,9 +122,9 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
         # First their names, which needs no kernels.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
-    from rbgym.agents.judge.episodes import readable
+    from rbgym.agents.judge.episodes import readable_in
 
-    readable(env_id, given)
+    readable_in(env_id, given)
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]

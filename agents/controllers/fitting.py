@@ -12,9 +12,11 @@ from gymnasium.spaces import Box, Space
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
-from rbgym.agents.controllers.foresight import Foreseeing, Learned
+from rbgym.agents.controllers.foresight import PREDICTED, Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
+from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.envs.arguments import keys, named
+from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 
 
 def maker(name: str) -> Callable[..., Controller]:
@@ -55,27 +57,33 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     """A policy as it runs in an env, single or vector.
 
     policy: a controller's name, which `make` makes with these gains; or any object with `predict`,
-    which is returned unchanged, with one exception. A trained policy that reads all observations
-    of the env but its pending commands and its response, as its training had no delay and no lag,
-    is returned in a `Foreseeing`, as laws are. Raises ValueError for anything else.
+    such as a model of Stable-Baselines3, else ValueError. An object is returned unchanged, with one
+    exception: a trained policy that reads all observations of the env but its pending commands and
+    its response, as its training had no delay and no lag, is returned in a `Foreseeing`.
     """
     if isinstance(policy, str):
         return make(policy, env, **gains)
     if not callable(getattr(policy, "predict", None)):
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
-    plant, space = Plant(env), getattr(policy, "observation_space", None)
-    for early in readable(plant.env)[1:]:
+    if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
+        policy = TrainedPolicy.of(policy)
+    space = getattr(policy, "observation_space", None)
+    for early in readable(env)[1:]:
         if isinstance(space, Box) and space.shape == early.shape:
-            return Foreseeing(Learned(policy, space.shape[0]), plant)
+            return Foreseeing(Learned(policy, space.shape[0]), Plant(env))
     return policy
 
 
 def readable(env: Any) -> list[Space[Any]]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
-    if it has a delay or a lag, that without the pending commands and the response."""
-    space = getattr(env, "single_observation_space", env.observation_space)
-    late = env.unwrapped.columns.get("actuator")
-    if late is None or not isinstance(space, Box):
+    if it has a delay or a lag, that without the pending commands and the response, where all other
+    columns are `PREDICTED`. ValueError unless it is rbgym's."""
+    base = getattr(env, "unwrapped", None)
+    if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    space: Space[Any] = getattr(env, "single_observation_space", env.observation_space)
+    late = base.columns.get("actuator")
+    if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
         return [space]
     return [space, Box(space.low[: late.first], space.high[: late.first], dtype=space.dtype.type)]
 

@@ -14,12 +14,23 @@ from rbgym.agents.controllers.base import (
 )
 from rbgym.envs.parts.columns import BODY
 from rbgym.identification import rotation_vector
-from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
+from rbgym.quaternion import (
+    Array,
+    canonicalized,
+    from_rotation_vector,
+    multiply,
+    rotate_inverse,
+)
 
 _PARTS = 4  # steps of a prediction for each pending command
 _GAIN = 0.2  # of the estimate of what the equation of motion leaves out, in a control period
 _RATES, _TARGET = "angular_velocity", "target_angular_velocity"  # columns
 _UP = np.array([0.0, 0.0, 1.0])
+# Columns that are predicted, or that change little in a delay.
+PREDICTED = {
+    "quaternion", _RATES, _TARGET, "position", "velocity", "wheel_momentum", "magnetic_field",
+    "keep_out", "deflection", "deflection_rate", "star_tracker_valid", "actuator",
+}  # fmt: skip
 
 
 class Prediction(NamedTuple):
@@ -38,8 +49,8 @@ class Prediction(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """Vectors that the body turns in, present body axes (n, 3): the vertical, and the magnetic
-    field [T], (n, 0) if it is not shown."""
+    """Vectors from outside, present body axes (n, 3): the vertical, and the magnetic field [T],
+    (n, 0) if it is not shown."""
 
     up: Array
     field: Array
@@ -58,20 +69,23 @@ class Foreseen(NamedTuple):
 
 
 class Learned(Controller):
-    """A trained policy as a controller, which reads the first `columns` of an observation."""
+    """A trained policy as a controller, which reads the first `width` columns of an observation."""
 
-    def __init__(self, policy: Any, columns: int) -> None:
-        self.policy, self.columns = policy, columns
+    def __init__(self, policy: Any, width: int) -> None:
+        self.policy, self.width = policy, width
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        seen = rows[:, : self.columns].astype(np.float32)
-        actions, state = self.policy.predict(seen, state=state, episode_start=episode_start)
+        seen = rows[:, : self.width].astype(np.float32)
+        seen[:, :4] = canonicalized(seen[:, :4])  # as envs show it
+        actions, state = self.policy.predict(
+            seen, state=state, episode_start=episode_start, deterministic=True
+        )
         return np.asarray(actions, dtype=np.float64), state
 
 
 class Foreseeing(Controller):
-    """Runs a law of torque or wheels, or a policy trained without them, behind a delay d and a lag
-    of time constant T.
+    """Runs a law, or a policy trained without delay and lag, behind a delay d and a lag of time
+    constant T.
 
     Observations show the pending commands. Under these, the equation of motion of the body, its
     wheels, coils and weight predicts the state after d, when a new command begins to act. The
@@ -107,8 +121,8 @@ class Foreseeing(Controller):
         self.mixing, self.wheels = plant.mixing, plant.wheels
         self.motor = plant.commands["wheel_torque"].factor if plant.wheels else 0.0
         self.columns, self.channels = plant.columns, plant.given["channels"]
-        seen = "magnetic_field" in self.columns
-        self.coils = plant.commands.get("magnetic_moment") if seen else None
+        shown = "magnetic_field" in self.columns
+        self.coils = plant.commands.get("magnetic_moment") if shown else None
         self.least = plant.first + plant.shown
         self.waiting = self.least - self.channels * plant.waiting
         self.response = self.waiting - self.channels * (self.lag > 0)

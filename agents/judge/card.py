@@ -31,7 +31,7 @@ from rbgym.agents.judge.episodes import (
     contenders,
     joined,
     play_from,
-    readable,
+    readable_in,
 )
 from rbgym.agents.judge.evaluation import Evaluation, summary, wilson_interval
 from rbgym.agents.judge.tables import ALL
@@ -183,7 +183,7 @@ def _in_conditions(one: Contender, env_id: str, starts: list[Starts]) -> dict[st
         if one.name == PRETRAINED and name in trained.conditions(env_id):
             policy = trained.load(env_id, name)
         if isinstance(policy, TrainedPolicy):
-            widths = [flatdim(one) for one in readable(env_id, condition.env_kwargs)]
+            widths = [flatdim(space) for space in readable_in(env_id, condition.env_kwargs)]
             if flatdim(policy.observation_space) not in widths:
                 continue  # the policy was not trained for this condition
         kwargs = condition.env_kwargs
@@ -259,8 +259,8 @@ class Condition(NamedTuple):
 def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]:
     """The conditions that a task allows, by name, except those whose arguments are `given`.
     "behind": `SENSORS` measure the state, an estimator filters them, and commands act one control
-    period late, for which policies need no training (`controllers.at_work`) but of bodies with
-    flexible modes. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
+    period late; policies are trained in noise without the delay (`controllers.at_work`), with
+    flexible modes behind both. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
     task, found = task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)

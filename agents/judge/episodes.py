@@ -90,14 +90,14 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
     learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
-    (own, *_), seen = (readable(env_id, some) for some in (learned_in, kwargs))
+    (own, *_), seen = (readable_in(env_id, some) for some in (learned_in, kwargs))
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen[0])
     if not (alike and policy.observation_space == own):
         policy.require(env_id, *seen)
     return kwargs
 
 
-def readable(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
+def readable_in(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
     """The observation spaces of the policies that can run in an env, see `controllers.at_work`."""
     with closing(gym.make(env_id, **env_kwargs)) as env:
         return fitting.readable(env)
@@ -188,8 +188,6 @@ class Player:
     policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
-        if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
-            policy = TrainedPolicy.of(policy)
         self.env, self.policy = env, controllers.at_work(policy, env)
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None

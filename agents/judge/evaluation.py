@@ -71,7 +71,7 @@ def evaluate(
 
     policy: any object with `predict`, such as a Stable-Baselines3 model; a controller's name; or
     "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
-    conditions, which bring the arguments of that condition, except those that are given. split:
+    conditions, which bring the arguments of their training, except those that are given. split:
     "validation" for the set on which trainings select their policy, "fresh" for starts drawn by
     `seed`. estimator: put `rbgym.agents.controllers.Estimating` in front of it. env_kwargs:
     arguments of the env. Raises ValueError for bad ones.

@@ -32,7 +32,7 @@ from rbgym.agents import controllers, load
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.card import Condition, conditions_of
-from rbgym.agents.judge.episodes import PlayedEpisodes, play_from, readable
+from rbgym.agents.judge.episodes import PlayedEpisodes, play_from, readable_in
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences
 from rbgym.agents.policies import trained
@@ -243,7 +243,7 @@ def judged_again(env_id: str, name: str, known: dict[str, Any]) -> dict[str, Any
     if known and not own and "trained_in" not in known:
         return None
     policy = load(env_id, *([name] if own and name != TRUE else []))
-    widths = [flatdim(one) for one in readable(env_id, where.env_kwargs)]
+    widths = [flatdim(one) for one in readable_in(env_id, where.env_kwargs)]
     if flatdim(policy.observation_space) not in widths:
         return None
     played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
