@@ -24,7 +24,7 @@ LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests first, so that no worker waits at the end; last those that others compile for."""
+    """Slow tests first, so that none waits at the end; last those whose kernels others compile."""
     from rbgym.registration import ENVIRONMENTS  # imports numpy, which reads the numbers of threads
 
     others = set(ENVIRONMENTS) - CORE

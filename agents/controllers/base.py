@@ -44,9 +44,7 @@ class Plant:
     """
 
     def __init__(self, env: Any, out: int | None = None) -> None:
-        base = getattr(env, "unwrapped", None)
-        if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
-            raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        base = unwrapped(env)
         _refuse_wrappers(env)
         actuator: Any = base.actuator
         parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
@@ -139,6 +137,14 @@ class Plant:
         )
         found = tuple(one.name for one in rest[: len(names)])
         return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
+
+
+def unwrapped(env: Any) -> AttitudeEnv | AttitudeVectorEnv:
+    """The env inside its wrappers; ValueError unless it is rbgym's."""
+    base = getattr(env, "unwrapped", None)
+    if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    return base
 
 
 def plant_of(env: Any) -> Plant:

@@ -11,12 +11,11 @@ from gymnasium.spaces import Box, Space
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of, unwrapped
 from rbgym.agents.controllers.foresight import PREDICTED, Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.envs.arguments import keys, named
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 
 
 def maker(name: str) -> Callable[..., Controller]:
@@ -78,9 +77,7 @@ def readable(env: Any) -> list[Space[Any]]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
     if it has a delay or a lag, that without the pending commands and the response, where all other
     columns are `PREDICTED`. ValueError unless it is rbgym's."""
-    base = getattr(env, "unwrapped", None)
-    if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    base = unwrapped(env)
     space: Space[Any] = getattr(env, "single_observation_space", env.observation_space)
     late = base.columns.get("actuator")
     if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
