@@ -14,7 +14,6 @@ from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Un
 from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of, unwrapped
 from rbgym.agents.controllers.foresight import PREDICTED, Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
-from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.envs.arguments import keys, named
 
 
@@ -56,19 +55,19 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     """A policy as it runs in an env, single or vector.
 
     policy: a controller's name, which `make` makes with these gains; or any object with `predict`,
-    such as a model of Stable-Baselines3, else ValueError. An object is returned unchanged, with one
-    exception: a trained policy that reads all observations of the env but its pending commands and
-    its response, as its training had no delay and no lag, is returned in a `Foreseeing`.
+    else ValueError. An object is returned unchanged, with one exception: a trained policy that
+    reads all observations of the env but its pending commands and its response, as its training had
+    no delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
+    `TrainedPolicy.of(model)`, which has its normaliser.
     """
     if isinstance(policy, str):
         return make(policy, env, **gains)
     if not callable(getattr(policy, "predict", None)):
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
-    if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
-        policy = TrainedPolicy.of(policy)
     space = getattr(policy, "observation_space", None)
+    is_model = hasattr(policy, "get_vec_normalize_env")
     for early in readable(env)[1:]:
-        if isinstance(space, Box) and space.shape == early.shape:
+        if isinstance(space, Box) and space.shape == early.shape and not is_model:
             return Foreseeing(Learned(policy, space.shape[0]), Plant(env))
     return policy
 

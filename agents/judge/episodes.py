@@ -188,6 +188,8 @@ class Player:
     policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
+        if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
+            policy = TrainedPolicy.of(policy)
         self.env, self.policy = env, controllers.at_work(policy, env)
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
