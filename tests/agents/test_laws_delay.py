@@ -18,6 +18,7 @@ SEEN = {
     "wheels": ("ReactionWheelSlew-v1", "pd", [SMOOTH]),
     "wheels and thrusters": ("AttitudeSlew-v1", "pd", [SMOOTH, Torque()]),
     "coils": ("AttitudeSlew-v1", "pd", [ReactionWheels.pyramid(torque=1e-4), MagneticCoils(20.0)]),
+    "coils alone": ("MagneticDetumble-v1", "pd", [MagneticCoils(1.0)]),
     "moving target": ("AttitudeTracking-v1", "pd", []),
     "cones": ("KeepOutSlew-v0", "detour", []),
     "top": ("SteadyPrecession-v0", "pd", []),
@@ -107,15 +108,20 @@ def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, na
     assert ends[0] == pytest.approx(ends[1], rel=0.05, abs=2e-6)
 
 
+@pytest.mark.parametrize("lag", [[], [{"lag": {"time_constant": 1.0}}]])
 @pytest.mark.parametrize("sensor", [None, {"gyro": {}, "star_tracker": {}}])
-def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(sensor):
-    env, plain = late("AttitudeSlew-v1", 0.5, sensor=sensor), gym.make("AttitudeSlew-v1")
-    law = controllers.make("pd", plain)
+@pytest.mark.parametrize("name", ["pd", "pid"])
+def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(name, sensor, lag):
+    env, plain = late("AttitudeSlew-v1", 0.5, *lag, sensor=sensor), gym.make("AttitudeSlew-v1")
+    law = controllers.make(name, plain)
     law.observation_space = plain.observation_space
     fitted = controllers.Estimating.for_env if sensor else controllers.at_work
-    found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, "pd"))
+    found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, name))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
-    assert controllers.at_work(law, plain) is law
+    unlike = late("AttitudeSlew-v1", 0.5, observation="mrp")
+    assert all(controllers.at_work(law, one) is law for one in (plain, unlike))
+    with pytest.raises(ValueError, match="gains are of a controller's name"):
+        controllers.at_work(law, env, damping=1.0)
 
 
 def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():
