@@ -39,7 +39,7 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     law, draw = controllers.make(name, env), np.random.default_rng(0)
     assert isinstance(law, Foreseeing)
     (seen, _), memory, foreseen = env.reset(seed=0), None, []
-    law.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, law.waiting :], None)
+    law.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, -law.channels :], None)
     for _ in range(8):
         _, memory = law.act(seen.astype(float), memory, None)
         action = 0.5 * draw.uniform(-1, 1, env.action_space.shape)
@@ -54,18 +54,19 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     assert np.abs(foreseen[-2] - foreseen[-1])[:, : law.waiting].max() > 1e-3
 
 
-def test_from_means_of_gyros_it_foresees_the_rates_that_come():
+@pytest.mark.parametrize("substeps", [1, 3])
+@pytest.mark.parametrize("delay", [0.5, 0.7])
+def test_from_means_of_gyros_it_foresees_the_rates_that_come(delay, substeps):
     """Commands change in each control period, so half of the last change is not the next half."""
-    gyros, draw = {"gyro": {}, "star_tracker": {}}, np.random.default_rng(1)
-    env, known = (late("AttitudeSlew-v1", 0.5, **more) for more in ({"sensor": gyros}, {}))
+    sensors, draw = ({"gyro": {}, "star_tracker": {}}, None), np.random.default_rng(1)
+    env, known = (late("AttitudeSlew-v1", delay, substeps=substeps, sensor=one) for one in sensors)
     law = controllers.Estimating.for_env("pd", env)
-    memory, foreseen, (seen, _), (state, _) = None, [], env.reset(seed=0), known.reset(seed=0)
-    law.policy.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, -3:], None)
+    memory, (seen, _), (state, _) = None, env.reset(seed=0), known.reset(seed=0)
+    law.policy.policy.act = lambda *_: (draw.uniform(-1, 1, (4, 3)), None)
     for step in range(12):
-        _, memory = law.predict(seen, memory, np.full(4, step == 0))
-        action = draw.uniform(-1, 1, (4, 3))
+        action, memory = law.predict(seen, memory, np.full(4, step == 0))
         (seen, *_), (state, *_) = env.step(action), known.step(action)
-    found, wanted = foreseen[-1][:, 4:7], state[:, 4:7]
+    found, wanted = memory[1].rates, state[:, 4:7] * law.rate_limit
     np.testing.assert_allclose(found, wanted, atol=4e-3 * np.abs(wanted).max())
 
 
