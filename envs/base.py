@@ -22,7 +22,14 @@ from rbgym.envs.layers import ARGUMENT, Layers, resolved
 from rbgym.envs.parts import disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.planning import checked_state, packed, unpack
-from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
+from rbgym.envs.reset import (
+    checked_options,
+    checked_seed,
+    grouped_by_start,
+    lane_seeds,
+    masked_lanes,
+    place,
+)
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -131,6 +138,7 @@ class _Described:
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
         values = parameters.checked(episodes, lanes, options.get("parameters"))
+        groups = grouped_by_start(self.task, episodes, lanes, options)
         how = place(episodes, lanes, options, values.get("inertia"))
         episodes.leave()
         reseed(seed=seeds[0])
@@ -146,7 +154,8 @@ class _Described:
         if values:
             parameters.put(episodes, lanes, values)
             how += at.GIVEN
-        episodes.restart(lanes, out, how)
+        for start, some in groups:
+            episodes.restart(some, out, how, start)
         self._forget(lanes)
         if self.render_mode == "human":
             self._frames()
@@ -345,13 +354,14 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, optionally with
         "target_quaternion": (4,), default the identity, and the state of the actuator.
         "parameters": {"inertia": (3, 3), ...}, names as in `parameters`, replace drawn values.
+        "initial": as for gym.make, replaces values of it in this episode.
         """
         if not self._warned and self.spec is not None and self.spec.id in gym.registry:
             # gym.make does not pass its step limit to the env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
-        how = checked_options(options, "state", "parameters")
+        how = checked_options(options, "state", "parameters", "initial")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags)
@@ -440,9 +450,9 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
         {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, optionally with
         "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as in a
-        single env, with one value for all lanes that begin or one for each.
+        single env, with one value for all lanes that begin or one for each; "initial" likewise.
         """
-        how = checked_options(options, "state", "parameters", "reset_mask")
+        how = checked_options(options, "state", "parameters", "initial", "reset_mask")
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(

@@ -18,6 +18,7 @@ from rbgym.envs.actuators import Assembly
 from rbgym.envs.arguments import named
 from rbgym.envs.kernels import TOGETHER, Judging, Outputs
 from rbgym.envs.orbit import Orbit, places_of
+from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, J
@@ -193,11 +194,17 @@ class Episodes:
         self._put(at.SEED + 1, high, lanes)
         self._put(at.EPISODE, -1.0, lanes)
 
-    def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
+    def restart(
+        self,
+        lanes: Lanes,
+        out: NDArray[np.float32],
+        how: float = at.DRAWN,
+        start: Start | None = None,
+    ) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
 
         how: DRAWN from the seed, or PLACED at the state in the rows; + GIVEN, with the parameters
-        in their rows.
+        in their rows. start: what draws it, by default the env's own.
         """
         batch, n = self.batch, len(lanes)
         self._put(at.BEGINNING, how, lanes)
@@ -206,7 +213,10 @@ class Episodes:
             buffer = lay_out(batch.block_view()[lanes // LANES, :, lanes % LANES])
             blocks = -(-n // LANES)
         outputs = self.room(n)
-        self._judge(buffer, outputs, self._judging, 0, blocks)
+        rows = self.rows
+        if start is not None:
+            rows = rows._replace(parts=rows.parts._replace(start=start))
+        self._judge(rows, buffer, outputs, self._judging, 0, blocks)
         if n < self.size:
             batch.put_rows(0, by_lane(buffer, batch.block_rows)[:n], lanes)
         hooked = "observation" in self.setup.hooks
@@ -276,15 +286,14 @@ class Episodes:
             )  # fmt: skip
             # Judge the groups of blocks that `kernels.period` left out.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
-                self._judge(buffer, out, judging, begin, min(begin + TOGETHER, last))
+                self._judge(self.rows, buffer, out, judging, begin, min(begin + TOGETHER, last))
 
-    def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
+    def _judge(
+        self, rows: TaskRows, buffer: Array, out: Outputs, judging: Judging, first: int, last: int
+    ) -> None:
         """Judge the bodies without stepping them, and begin the episodes that are due."""
-        stays = self.stepping._replace(substeps=0)
-        aside = np.empty(0)
-        self._period.call(
-            self.rows, buffer, self._no_commands, stays, judging, out, aside, first, last
-        )
+        stays, aside = self.stepping._replace(substeps=0), np.empty(0)
+        self._period.call(rows, buffer, self._no_commands, stays, judging, out, aside, first, last)
 
     def observations(self) -> NDArray[np.float32]:
         """The current observations, (size, width)."""

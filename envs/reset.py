@@ -1,15 +1,17 @@
 """Checks the arguments of a reset: seeds, lanes and states; places bodies in a state."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rbgym.arguments import is_number, quietly, real
 from rbgym.envs import rows as at
-from rbgym.envs.arguments import keys
+from rbgym.envs.arguments import keys, named
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.envs.orbit import places_of
+from rbgym.envs.parts.starts import Start
+from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 from rbgym.rows import J
 
@@ -64,6 +66,36 @@ def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, si
     if found.shape not in (shape, each) or not np.isfinite(found).all():
         raise ValueError(f"{argument} must be finite, of shape {shape} or {each}, got {found!r}")
     return np.broadcast_to(found, each)
+
+
+def grouped_by_start(
+    task: Task, episodes: Episodes, lanes: Lanes, options: dict[str, Any]
+) -> list[tuple[Start | None, Lanes]]:
+    """The lanes in groups, each with the start that options["initial"] gives it: a category of the
+    task, or a dict as for gym.make, or a list of one for each lane. Without it all in one group,
+    with None."""
+    wanted = options.get("initial")
+    if wanted is None:
+        return [(None, lanes)]
+    if options.get("state") is not None:
+        raise ValueError(f'options["initial"] must be left out with a state, got {wanted!r}')
+    each = wanted if isinstance(wanted, list | tuple) else [wanted] * len(lanes)
+    if len(each) not in (len(lanes), episodes.size):
+        raise ValueError(
+            f'options["initial"] must have one entry for each of {len(lanes)} lanes, got {wanted!r}'
+        )
+    each = [each[lane] for lane in lanes] if len(each) == episodes.size else each
+    parts, groups = episodes.setup.parts, dict[Start, list[int]]()
+    for lane, initial in zip(lanes.tolist(), each, strict=True):
+        numbers: Any = initial
+        if not isinstance(initial, Mapping):
+            named('options["initial"]', initial, task.categories, " or a dict")
+            numbers = task.categories[initial]
+        start = parts.start.resolve(
+            numbers, parts.ends.limits, parts.goal, task.ranges, parts.reference
+        )
+        groups.setdefault(start, []).append(lane)
+    return [(start, np.array(some)) for start, some in groups.items()]
 
 
 @quietly

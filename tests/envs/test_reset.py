@@ -66,6 +66,38 @@ def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, me
         assert env.unwrapped.np_random.bit_generator.state == expected
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"satellite": "microsat-330", "difficulty": "hard"}])
+def test_a_reset_draws_its_starts_as_an_env_with_that_initial_does(kwargs):
+    env_id = "ReactionWheelSlew-v1"
+    env = gym.make_vec(env_id, num_envs=4, **kwargs)
+    first, second, *_ = env.unwrapped.task.categories
+    said = [first, {"least_angle": 0.3, "angle": 0.3}, "any", second]
+    env.reset(seed=0, options={"initial": said})
+    for lane, initial in enumerate(said):
+        made, told = gym.make(env_id, initial=initial, **kwargs), gym.make(env_id, **kwargs)
+        made.reset(seed=lane)
+        told.reset(seed=lane, options={"initial": initial})
+        for name, value in made.unwrapped.state.items():
+            np.testing.assert_array_equal(env.unwrapped.state[name][lane], value)
+            np.testing.assert_array_equal(told.unwrapped.state[name], value)
+    # The next episode begins as the env's own do.
+    mask = np.array([True, False, False, True])
+    seen, _ = env.reset(seed=9, options={"reset_mask": mask})
+    own, _ = gym.make_vec(env_id, num_envs=4, **kwargs).reset(seed=9)
+    assert np.array_equal(seen[mask], own[mask])
+    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}
+    for options, message in (
+        ({"initial": "smal"}, "must be one of"),
+        ({"initial": 3}, "must be one of"),
+        ({"initial": {"angel": 1.0}}, "initial must have keys from"),
+        ({"initial": {"angle": 9.0}}, r"initial\['angle'\] must be in"),
+        ({"initial": ["any"] * 3}, "one entry for each of 4 lanes"),
+        ({"initial": "any", "state": state}, "left out with a state"),
+    ):
+        with refused_and_unchanged(env, message):
+            env.reset(seed=1, options=options)
+
+
 def test_no_horizon_is_what_gymnasium_writes_as_minus_one():
     vec = vector(max_episode_steps=-1)
     vec.reset(seed=0)
