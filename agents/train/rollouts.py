@@ -81,7 +81,8 @@ def _flown(
     # A network's lanes fill whole blocks: the spare lanes repeat its last episode.
     episodes = len(starts.seeds)
     stack, group = Stack.of(networks), -(-episodes // LANES) * LANES
-    padded = Starts(*((one + one[-1:] * (group - episodes)) * len(networks) for one in starts))
+    every: Any = ((one + one[-1:] * (group - episodes)) * len(networks) for one in starts)
+    padded = Starts(*every)
     env: Any = gym.make_vec(
         env_id,
         num_envs=len(padded.seeds),
