@@ -114,12 +114,9 @@ class Starts(NamedTuple):
         kwargs, mode = judged_kwargs(env_id, env_kwargs), AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
-    def begin(self, env: Any) -> tuple[Any, Any]:
+    def begin(self, env: Any) -> Any:
         """Reset each lane of the env to its start; returns observations and info."""
-        found: tuple[Any, Any] = env.reset(
-            seed=self.seeds, options={"initial": self.categories or None}
-        )
-        return found
+        return env.reset(seed=self.seeds, options={"initial": self.categories or None})
 
 
 def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
