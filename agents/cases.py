@@ -171,8 +171,9 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
 
 
 def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> Starts:
-    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn.
-    seed: draws the fresh starts, which no training has. ValueError for more than the set has."""
+    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn,
+    in the order of their seeds. seed: draws the fresh starts, which no training has. ValueError for
+    more than the set has."""
     named("split", split, SPLITS)
     seeds: Sequence[int] | None = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)
@@ -185,9 +186,8 @@ def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int =
         seeds = [int(one) >> 2 | 1 << 62 for one in drawn]
     elif seed != 0:
         raise ValueError(f"seed must be left out, as it draws only fresh starts, got {seed!r}")
-    taken = [*seeds[: int(episodes)]]
-    dealt = itertools.cycle(task_of(env_id).categories)
-    return Starts([*itertools.islice(dealt, len(taken))], taken)
+    dealt = sorted(zip(seeds[: int(episodes)], itertools.cycle(task_of(env_id).categories)))
+    return Starts([category for _, category in dealt], [seed for seed, _ in dealt])
 
 
 def start_of(env_id: str, episode: int) -> Starts:

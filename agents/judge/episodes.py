@@ -172,15 +172,13 @@ def play_from(
     env_kwargs: Mapping[str, Any],
     estimating: bool = False,
 ) -> PlayedEpisodes:
-    """Run one episode from each start state; returns them in the order of their seeds. estimating:
-    behind an estimator. A model keeps its current normalisation. ValueError for bad arguments, and
-    for `initial`, which a set fixes."""
+    """Run one episode from each start state. estimating: behind an estimator. A model keeps its
+    current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
     with closing(starts.env(env_id, given)) as env:
         own = controllers.Estimating.for_env(policy, env) if estimating else policy
-        played = _first_episodes(Player(own, env, starts), starts)
-    return played.chosen(np.argsort(played.seeds))
+        return _first_episodes(Player(own, env, starts), starts)
 
 
 class Player:

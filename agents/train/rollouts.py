@@ -124,8 +124,7 @@ def rollout_test_set(
     `rbgym.agents.judge.evaluate`. ValueError also for `initial`, which the set fixes."""
     starts = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
-    found = _flown(_checked(networks), env_id, starts, env_kwargs)
-    return Rollout(*(values[:, np.argsort(starts.seeds)] for values in vars(found).values()))
+    return _flown(_checked(networks), env_id, starts, env_kwargs)
 
 
 def _checked(networks: Any) -> list[Network]:
