@@ -55,9 +55,9 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     """A policy as it runs in an env, single or vector.
 
     policy: a controller's name, which `make` makes with these gains; or any object with `predict`,
-    which has none. An object is returned unchanged, with one exception: a trained policy that reads
-    all observations of the env but its pending commands and its response, as its training had no
-    delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
+    which takes no gains. An object is returned unchanged, with one exception: a trained policy that
+    reads all observations of the env but its pending commands and its response, as its training had
+    no delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
     `TrainedPolicy.of(model)`, which has its normaliser. ValueError for anything else.
     """
     if isinstance(policy, str):
@@ -69,7 +69,7 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     space = getattr(policy, "observation_space", None)
     is_model = hasattr(policy, "get_vec_normalize_env")
     for early in readable(env)[1:]:
-        if space == early and not is_model:
+        if isinstance(space, Box) and space.shape == early.shape and not is_model:
             return Foreseeing(Learned(policy, early.shape[0]), Plant(env))
     return policy
 

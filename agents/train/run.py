@@ -242,7 +242,7 @@ def show_differences(network: Network, env: Any) -> Network:
     hide the difference. A network of few units stays as it is."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
     name = next((one for one in _RELATIVE if one in columns), None)
-    if name is None or network.sizes[1] < _LEAST_UNITS:
+    if name is None or "angular_velocity" not in columns or network.sizes[1] < _LEAST_UNITS:
         return network
     own, wanted, rate = columns["angular_velocity"], columns[name], env.unwrapped.task.rate
     edges = _edges(env.unwrapped, columns) or [rate / own.factor / float(np.max(own.high))]

@@ -50,7 +50,8 @@ class Start(Part):
             raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
         for name, value in given.items():
             given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
-        new = self._replace(**given)
+        # Kernels are compiled for the types of the numbers.
+        new = self._replace(**({name: float(x) for name, x in self._asdict().items()} | given))
         for low in (name for name in fields if name.startswith("least_")):
             high = low.removeprefix("least_")
             if getattr(new, low) > getattr(new, high):

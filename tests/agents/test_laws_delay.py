@@ -119,6 +119,8 @@ def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(name, senso
     fitted = controllers.Estimating.for_env if sensor else controllers.at_work
     found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, name))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    bounds = late("AttitudeSlew-v1", 0.5, torque_scale=1.2)  # of rates are others
+    assert isinstance(controllers.at_work(law, bounds), Foreseeing)
     unlike = late("AttitudeSlew-v1", 0.5, observation="mrp")
     assert all(controllers.at_work(law, one) is law for one in (plain, unlike))
     with pytest.raises(ValueError, match="gains are of a controller's name"):

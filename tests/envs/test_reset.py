@@ -66,7 +66,9 @@ def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, me
         assert env.unwrapped.np_random.bit_generator.state == expected
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"satellite": "microsat-330", "difficulty": "hard"}])
+@pytest.mark.parametrize(
+    "kwargs", [{"difficulty": "easy"}, {"satellite": "microsat-330", "difficulty": "hard"}]
+)
 def test_a_reset_draws_its_starts_as_an_env_with_that_initial_does(kwargs):
     env_id = "ReactionWheelSlew-v1"
     env = gym.make_vec(env_id, num_envs=4, **kwargs)
@@ -85,17 +87,34 @@ def test_a_reset_draws_its_starts_as_an_env_with_that_initial_does(kwargs):
     seen, _ = env.reset(seed=9, options={"reset_mask": mask})
     own, _ = gym.make_vec(env_id, num_envs=4, **kwargs).reset(seed=9)
     assert np.array_equal(seen[mask], own[mask])
-    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}
-    for options, message in (
-        ({"initial": "smal"}, "must be one of"),
-        ({"initial": 3}, "must be one of"),
-        ({"initial": {"angel": 1.0}}, "initial must have keys from"),
-        ({"initial": {"angle": 9.0}}, r"initial\['angle'\] must be in"),
-        ({"initial": ["any"] * 3}, "one entry for each of 4 lanes"),
-        ({"initial": "any", "state": state}, "left out with a state"),
+
+
+def test_starts_that_cannot_be_drawn_are_refused_and_nothing_changes():
+    env = gym.make_vec("KeepOutSlew-v0", num_envs=4)
+    env.reset(seed=0)
+    for initial, message in (
+        ("smal", "must be one of"),
+        (3, "must be one of"),
+        ({"angel": 1.0}, "initial must have keys from"),
+        ({"angle": 9.0}, r"initial\['angle'\] must be in"),
+        ({"least_angle": 0.1, "angle": 0.2}, r"constraints\['keep_out'\].*between"),
+        (["any"] * 3, "one entry for each of 4 lanes"),
     ):
         with refused_and_unchanged(env, message):
-            env.reset(seed=1, options=options)
+            env.reset(seed=1, options={"initial": initial})
+    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}
+    with refused_and_unchanged(env, "left out with a state"):
+        env.reset(seed=1, options={"initial": "any", "state": state})
+
+
+def test_an_observation_of_ones_own_sees_all_lanes_that_begin_at_once():
+    times = []
+    env = vector(observation=lambda state: times.append(state["time"]) or state["quaternion"])
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    times.clear()
+    env.reset(seed=1, options={"initial": ["any", "fast spin", "any", "fast spin"]})
+    assert np.array_equal(times, np.zeros((1, 4)))
 
 
 def test_no_horizon_is_what_gymnasium_writes_as_minus_one():
