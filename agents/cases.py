@@ -1,6 +1,7 @@
 """The tasks on which policies are judged, their envs' arguments and their fixed start states."""
 
 import importlib
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -102,16 +103,20 @@ def by_name(argument: str, value: Any, must_end: bool = False) -> dict[str, Any]
 
 
 class Starts(NamedTuple):
-    """Start states of one category: its name, which is the env's `initial`, and their seeds."""
+    """Start states: the category of each, which is the `initial` of its reset, and its seed.
+    Without categories the env's own `initial` draws them."""
 
-    category: str
+    categories: list[str]
     seeds: list[int]
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
-        """Make a vector env with a lane for each start; the caller resets its lanes."""
-        kwargs = judged_kwargs(env_id, env_kwargs) | {"initial": self.category}
-        mode = AutoresetMode.DISABLED
+        """Make a vector env with a lane for each start; `begin` resets it."""
+        kwargs, mode = judged_kwargs(env_id, env_kwargs), AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
+
+    def begin(self, env: Any) -> Any:
+        """Reset each lane of the env to its start; returns observations and info."""
+        return env.reset(seed=self.seeds, options={"initial": self.categories or None})
 
 
 def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,9 +170,10 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         return cast(Any, env.unwrapped).episodes.setup
 
 
-def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> list[Starts]:
-    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn.
-    seed: draws the fresh starts, which no training has. ValueError for more than the set has."""
+def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> Starts:
+    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn,
+    in the order of their seeds. seed: draws the fresh starts, which no training has. ValueError for
+    more than the set has."""
     named("split", split, SPLITS)
     seeds: Sequence[int] | None = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)
@@ -180,12 +186,11 @@ def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int =
         seeds = [int(one) >> 2 | 1 << 62 for one in drawn]
     elif seed != 0:
         raise ValueError(f"seed must be left out, as it draws only fresh starts, got {seed!r}")
-    categories, taken = [*task_of(env_id).categories], seeds[: int(episodes)]
-    dealt = [Starts(one, [*taken[k :: len(categories)]]) for k, one in enumerate(categories)]
-    return [one for one in dealt if one.seeds]
+    dealt = sorted(zip(seeds[: int(episodes)], itertools.cycle(task_of(env_id).categories)))
+    return Starts([category for _, category in dealt], [seed for seed, _ in dealt])
 
 
 def start_of(env_id: str, episode: int) -> Starts:
     """One start state of a task's test set, counted from 0."""
     categories = [*task_of(env_id).categories]
-    return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
+    return Starts([categories[episode % len(categories)]], [TEST_SEEDS[episode]])

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -19,10 +19,18 @@ from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, resolved
-from rbgym.envs.parts import disturbances, parameters
+from rbgym.envs.parts import constraints, disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
+from rbgym.envs.parts.starts import Start
 from rbgym.envs.planning import checked_state, packed, unpack
-from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
+from rbgym.envs.reset import (
+    checked_options,
+    checked_seed,
+    grouped_by_start,
+    lane_seeds,
+    masked_lanes,
+    place,
+)
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -131,6 +139,7 @@ class _Described:
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
         values = parameters.checked(episodes, lanes, options.get("parameters"))
+        starts = grouped_by_start(options, lanes, n, self._start)
         how = place(episodes, lanes, options, values.get("inertia"))
         episodes.leave()
         reseed(seed=seeds[0])
@@ -146,11 +155,25 @@ class _Described:
         if values:
             parameters.put(episodes, lanes, values)
             how += at.GIVEN
-        episodes.restart(lanes, out, how)
+        episodes.restart(lanes, out, how, starts)
         self._forget(lanes)
         if self.render_mode == "human":
             self._frames()
         return out
+
+    def _start(self, initial: Any) -> Start:
+        """What draws starts from a category of the task, or from a dict, above the env's layers."""
+        task, parts, layers = self.task, self._episodes.setup.parts, self._layers
+        numbers = initial
+        if not isinstance(initial, Mapping):
+            named('options["initial"]', initial, task.categories, " or a dict")
+            numbers = task.categories[initial]
+        numbers, goal = layers.over("initial", numbers), parts.goal
+        start = task.start.resolve(numbers, parts.ends.limits, goal, task.ranges, parts.reference)
+        # Raises where such starts violate a constraint.
+        limits, effector = layers.arguments.get("constraints"), self.actuator
+        constraints.resolve(limits, goal, start, task.rate_limit, effector)
+        return start
 
     def _commands(self, action: Any) -> Array:
         """The action as commands (n, channels), a copy. ResetNeeded if no step is possible,
@@ -345,13 +368,15 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, optionally with
         "target_quaternion": (4,), default the identity, and the state of the actuator.
         "parameters": {"inertia": (3, 3), ...}, names as in `parameters`, replace drawn values.
+        "initial": a category or a dict, as for gym.make; it draws the start of this episode alone.
+        Values that it does not give are those of the env. Not together with a state.
         """
         if not self._warned and self.spec is not None and self.spec.id in gym.registry:
             # gym.make does not pass its step limit to the env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
-        how = checked_options(options, "state", "parameters")
+        how = checked_options(options, "state", "parameters", "initial")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags)
@@ -440,9 +465,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
         {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, optionally with
         "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as in a
-        single env, with one value for all lanes that begin or one for each.
+        single env, with one value for all lanes that begin or one for each. options["initial"]: as
+        in a single env, or a list of one for each lane.
         """
-        how = checked_options(options, "state", "parameters", "reset_mask")
+        how = checked_options(options, "state", "parameters", "initial", "reset_mask")
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(

@@ -152,8 +152,6 @@ class Building:
         )
         self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
-        if self.reference.is_on_orbit() and "target_angle" in (self.given.initial or ()):
-            raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
         alone = self.sensor.sees_field() and effector.around is None
         if self.orbit is not None:
             self.sensor = self.sensor.with_orbit(self.orbit, effector.around is not None)
@@ -214,7 +212,7 @@ class Building:
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
         start = checked_part("start", task.start, Start)
-        start = start.resolve(given.initial, ends.limits, goal, task.ranges)
+        start = start.resolve(given.initial, ends.limits, goal, task.ranges, self.reference)
         limited = constraints.resolve(
             given.constraints, goal, start, task.rate_limit, self.actuator.effector
         )

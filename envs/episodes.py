@@ -1,6 +1,6 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from rbgym.envs.actuators import Assembly
 from rbgym.envs.arguments import named
 from rbgym.envs.kernels import TOGETHER, Judging, Outputs
 from rbgym.envs.orbit import Orbit, places_of
+from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, J
@@ -26,6 +27,7 @@ from rbgym.threads import FEWEST_BLOCKS, over_ranges
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
+Starts = Sequence[tuple[Start, Lanes]]  # what draws the starts of which lanes
 _FLAGS = {"integration_failed": 2, "is_success": 3}  # their rows in `Outputs`
 
 
@@ -193,25 +195,37 @@ class Episodes:
         self._put(at.SEED + 1, high, lanes)
         self._put(at.EPISODE, -1.0, lanes)
 
-    def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
+    def restart(
+        self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN, starts: Starts = ()
+    ) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
 
         how: DRAWN from the seed, or PLACED at the state in the rows; + GIVEN, with the parameters
-        in their rows.
+        in their rows. starts: what draws them, by default the env's own start.
         """
-        batch, n = self.batch, len(lanes)
         self._put(at.BEGINNING, how, lanes)
+        hooked = "observation" in self.setup.hooks
+        for start, some in starts or [(self.setup.parts.start, lanes)]:
+            seen = self._begin(start, some)
+            if not hooked:
+                out[some] = seen
+        if hooked:
+            out[lanes] = self.observations()[lanes]
+        self.started = self.ready = True
+
+    def _begin(self, start: Start, lanes: Lanes) -> Any:
+        """Begin the episodes of these lanes, drawn by this start; returns their observations."""
+        batch, n = self.batch, len(lanes)
         buffer, blocks = batch.buffer, batch.blocks
         if n < self.size:  # the others stay as they are
             buffer = lay_out(batch.block_view()[lanes // LANES, :, lanes % LANES])
             blocks = -(-n // LANES)
-        outputs = self.room(n)
-        self._judge(buffer, outputs, self._judging, 0, blocks)
+        outputs, rows = self.room(n), self.rows
+        rows = rows._replace(parts=rows.parts._replace(start=start))
+        self._judge(rows, buffer, outputs, self._judging, 0, blocks)
         if n < self.size:
             batch.put_rows(0, by_lane(buffer, batch.block_rows)[:n], lanes)
-        hooked = "observation" in self.setup.hooks
-        out[lanes] = self.observations()[lanes] if hooked else outputs.observations
-        self.started = self.ready = True
+        return outputs.observations
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
         """A control period of other bodies than the batch's, in a buffer of the same layout, see
@@ -276,15 +290,14 @@ class Episodes:
             )  # fmt: skip
             # Judge the groups of blocks that `kernels.period` left out.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
-                self._judge(buffer, out, judging, begin, min(begin + TOGETHER, last))
+                self._judge(self.rows, buffer, out, judging, begin, min(begin + TOGETHER, last))
 
-    def _judge(self, buffer: Array, out: Outputs, judging: Judging, first: int, last: int) -> None:
+    def _judge(
+        self, rows: TaskRows, buffer: Array, out: Outputs, judging: Judging, first: int, last: int
+    ) -> None:
         """Judge the bodies without stepping them, and begin the episodes that are due."""
-        stays = self.stepping._replace(substeps=0)
-        aside = np.empty(0)
-        self._period.call(
-            self.rows, buffer, self._no_commands, stays, judging, out, aside, first, last
-        )
+        stays, aside = self.stepping._replace(substeps=0), np.empty(0)
+        self._period.call(rows, buffer, self._no_commands, stays, judging, out, aside, first, last)
 
     def observations(self) -> NDArray[np.float32]:
         """The current observations, (size, width)."""

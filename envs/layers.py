@@ -55,6 +55,10 @@ class Layers:
             else:
                 self.note(source, [(name,)])
 
+    def over(self, name: str, value: Any) -> Any:
+        """The argument of this name with a value above all layers, which stay as they are."""
+        return _merge(name, self.arguments.get(name), value)
+
     def note(self, source: str, paths: Iterable[Path]) -> None:
         """Record a layer as the source of these paths and of all paths below them."""
         for path in paths:

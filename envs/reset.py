@@ -1,6 +1,6 @@
 """Checks the arguments of a reset: seeds, lanes and states; places bodies in a state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from rbgym.arguments import is_number, quietly, real
 from rbgym.envs import rows as at
 from rbgym.envs.arguments import keys
-from rbgym.envs.episodes import Episodes, Lanes
+from rbgym.envs.episodes import Episodes, Lanes, Starts
 from rbgym.envs.orbit import places_of
+from rbgym.envs.parts.starts import Start
 from rbgym.quaternion import Array
 from rbgym.rows import J
 
@@ -64,6 +65,30 @@ def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, si
     if found.shape not in (shape, each) or not np.isfinite(found).all():
         raise ValueError(f"{argument} must be finite, of shape {shape} or {each}, got {found!r}")
     return np.broadcast_to(found, each)
+
+
+def grouped_by_start(
+    options: dict[str, Any], lanes: Lanes, size: int, start_of: Callable[[Any], Start]
+) -> Starts:
+    """The lanes grouped by the start that options["initial"] gives them: one for all, or a list of
+    one for each lane. Nothing without it. start_of: makes one."""
+    wanted = options.get("initial")
+    if wanted is None:
+        return []
+    if options.get("state") is not None:
+        raise ValueError(f'options["initial"] must be left out with a state, got {wanted!r}')
+    each = wanted if isinstance(wanted, list | tuple) else [wanted] * len(lanes)
+    if len(each) not in (len(lanes), size):
+        raise ValueError(
+            f'options["initial"] must have one entry for each of {len(lanes)} lanes, got {wanted!r}'
+        )
+    each = [each[lane] for lane in lanes] if len(each) == size else each
+    names, groups = {one for one in each if isinstance(one, str)}, dict[Start, list[int]]()
+    known = {name: start_of(name) for name in names}
+    for lane, one in zip(lanes.tolist(), each, strict=True):
+        start = known[one] if isinstance(one, str) else start_of(one)
+        groups.setdefault(start, []).append(lane)
+    return [(start, np.array(some)) for start, some in groups.items()]
 
 
 @quietly

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal, varied
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
+from rbgym.agents.cases import Starts
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.fitting import at_work, readable
@@ -247,7 +248,7 @@ class Pilot:
         _, seeds, draws, shared, changes = self._drawn
         changes = changes | self._reads(self.contenders[name])
         with closing(self.nominal.make(size, changes)) as env:
-            player = Player(self._laws[name], env, seeds)
+            player = Player(self._laws[name], env, Starts([], seeds))
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)

@@ -159,8 +159,8 @@ class Estimating:
 
     Gyros measure the mean rate of the control period, half a period late. The policy gets the rate
     at its end, the mean and half of its change since the last period; the change is reduced by
-    what noise alone may explain. A law that foresees a delay knows which commands acted, and gets
-    the mean; so does a policy that was trained on gyros.
+    what noise alone may explain. A law or policy that foresees a delay knows which commands acted,
+    and gets the mean, as does a policy that was trained on gyros.
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,

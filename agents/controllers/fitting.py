@@ -7,7 +7,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from gymnasium.spaces import Box, Space
+from gymnasium.spaces import Box
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
@@ -55,29 +55,31 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     """A policy as it runs in an env, single or vector.
 
     policy: a controller's name, which `make` makes with these gains; or any object with `predict`,
-    else ValueError. An object is returned unchanged, with one exception: a trained policy that
+    which takes no gains. An object is returned unchanged, with one exception: a trained policy that
     reads all observations of the env but its pending commands and its response, as its training had
     no delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
-    `TrainedPolicy.of(model)`, which has its normaliser.
+    `TrainedPolicy.of(model)`, which has its normaliser. ValueError for anything else.
     """
     if isinstance(policy, str):
         return make(policy, env, **gains)
     if not callable(getattr(policy, "predict", None)):
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
+    if gains:
+        raise ValueError(f"gains are of a controller's name, {policy!r} has none, got {gains}")
     space = getattr(policy, "observation_space", None)
     is_model = hasattr(policy, "get_vec_normalize_env")
     for early in readable(env)[1:]:
         if isinstance(space, Box) and space.shape == early.shape and not is_model:
-            return Foreseeing(Learned(policy, space.shape[0]), Plant(env))
+            return Foreseeing(Learned(policy, early.shape[0]), Plant(env))
     return policy
 
 
-def readable(env: Any) -> list[Space[Any]]:
+def readable(env: Any) -> list[Any]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
     if it has a delay or a lag, that without the pending commands and the response, where all other
     columns are `PREDICTED`. ValueError unless it is rbgym's."""
     base = unwrapped(env)
-    space: Space[Any] = getattr(env, "single_observation_space", env.observation_space)
+    space = getattr(env, "single_observation_space", env.observation_space)
     late = base.columns.get("actuator")
     if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
         return [space]
@@ -106,7 +108,7 @@ def _made(name: str, plant: Plant, gains: dict[str, Any]) -> Controller:
     law = maker(name)(plant, **gains)
     fitted = _fitted(law, plant)
     late = plant.delay + plant.lag > 0 and not (law.by_name or isinstance(law, Idle))
-    return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
+    return Foreseeing(fitted, plant) if late and (plant.mixing.any() or plant.coils) else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:

@@ -114,7 +114,9 @@ class Foreseeing(Controller):
 
     def __init__(self, policy: Controller, plant: Plant) -> None:
         self.policy, self.dt, self.delay, self.lag = policy, plant.env.dt, plant.delay, plant.lag
+        self.substeps = plant.given["substeps"]
         self.of_means = False
+        self.holds = policy.holds  # type: ignore[misc]  # of other laws their class has it
         self.inertia = np.asarray(plant.body.inertia)
         self.inverse = np.linalg.inv(self.inertia)
         self.potential = None if plant.target else plant.potential
@@ -155,12 +157,16 @@ class Foreseeing(Controller):
         return self.observations(rows, ahead, gained)
 
     def after_period(self, rows: Array, command: Array, extra: Array) -> Prediction:
-        """The predicted state after the control period that begins with this command."""
+        """The predicted state after the control period that begins with this command. As in the
+        env, what acts in a step of the integrator is the mean of it."""
         ahead, outside = self.present(rows, extra), self.outside(rows)
-        left = self.dt
-        for acting, seconds in (*self.pending(rows), (command, self.dt)):
-            ahead = self.moved(ahead, acting, outside, min(seconds, left))
-            left -= min(seconds, left)
+        acting, h = [*self.pending(rows), (command, self.dt)], self.dt / self.substeps
+        parts = max(_PARTS // self.substeps, 1)
+        for step in range(self.substeps):
+            held, response = self.respond(ahead.response, mean_of(acting, step * h, h), h)
+            for _ in range(parts):
+                ahead = self.turned(ahead, held, outside, h / parts)
+            ahead = ahead._replace(response=response)
         return ahead
 
     def present(self, rows: Array, extra: Array) -> Prediction:
@@ -183,8 +189,10 @@ class Foreseeing(Controller):
         self, ahead: Prediction, command: Array, outside: Outside, seconds: float
     ) -> Prediction:
         """The state after a command has acted for some seconds."""
+        h = seconds / _PARTS
         for _ in range(_PARTS if seconds else 0):
-            ahead = self.advance(ahead, command, outside, seconds / _PARTS)
+            acting, response = self.respond(ahead.response, command, h)
+            ahead = self.turned(ahead, acting, outside, h)._replace(response=response)
         return ahead
 
     def quantity(self, rows: Array, name: str) -> Array:
@@ -192,14 +200,17 @@ class Foreseeing(Controller):
         one = self.columns.get(name)
         return rows[:, :0] if one is None else rows[:, one.place] * one.factor
 
-    def advance(self, ahead: Prediction, command: Array, outside: Outside, h: float) -> Prediction:
-        """The state h seconds later, by the midpoint rule."""
+    def respond(self, response: Array, command: Array, h: float) -> tuple[Array, Array]:
+        """The mean of the lag's response in h seconds under a command, and the response then."""
+        if not self.lag:
+            return command, response
+        x, lack = h / self.lag, response - command
+        return command - np.expm1(-x) / x * lack, command + np.exp(-x) * lack
+
+    def turned(self, ahead: Prediction, acting: Array, outside: Outside, h: float) -> Prediction:
+        """The state h seconds later, but for the response, by the midpoint rule. acting: (n,
+        channels), as fractions of full commands."""
         omega, turn, wheels, response, extra = ahead
-        acting = command
-        if self.lag:
-            x, lack = h / self.lag, response - command
-            acting = command - np.expm1(-x) / x * lack
-            response = command + np.exp(-x) * lack
         drawn = acting[:, : wheels.shape[1]] * self.motor  # the wheels have the first commands
         a = self.acceleration(omega, acting, wheels, turn, outside) + extra
         half = omega + 0.5 * h * a
@@ -260,3 +271,13 @@ class Foreseeing(Controller):
                 one = self.columns[name]
                 seen[:, one.place] = value / one.factor
         return seen
+
+
+def mean_of(acting: list[tuple[Array, float]], start: float, h: float) -> Array:
+    """The mean, over h seconds from `start` on, of commands that act one after the other, each for
+    its seconds."""
+    total, begin = np.zeros_like(acting[0][0]), 0.0
+    for command, seconds in acting:
+        both = min(begin + seconds, start + h) - max(begin, start)
+        total, begin = total + max(both, 0.0) / h * command, begin + seconds
+    return total

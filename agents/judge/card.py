@@ -176,7 +176,7 @@ class Played(NamedTuple):
     conditions: dict[str, PlayedEpisodes]
 
 
-def _in_conditions(one: Contender, env_id: str, starts: list[Starts]) -> dict[str, PlayedEpisodes]:
+def _in_conditions(one: Contender, env_id: str, starts: Starts) -> dict[str, PlayedEpisodes]:
     found = {}
     for name, condition in conditions_of(env_id, one.env_kwargs).items():
         policy = one.policy

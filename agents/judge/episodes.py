@@ -1,7 +1,7 @@
 """The contenders, and the episodes that they play from a task's fixed start states."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -166,7 +166,7 @@ def joined(parts: list[PlayedEpisodes]) -> PlayedEpisodes:
 
 
 def play_from(
-    starts: Iterable[Starts],
+    starts: Starts,
     policy: Policy | str,
     env_id: str,
     env_kwargs: Mapping[str, Any],
@@ -174,28 +174,27 @@ def play_from(
 ) -> PlayedEpisodes:
     """Run one episode from each start state. estimating: behind an estimator. A model keeps its
     current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
-    parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
+    given = by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
-    for one in starts:
-        with closing(one.env(env_id, given)) as env:
-            own = controllers.Estimating.for_env(policy, env) if estimating else policy
-            parts.append(_first_episodes(Player(own, env, one.seeds), one))
-    return joined(parts)
+    with closing(starts.env(env_id, given)) as env:
+        own = controllers.Estimating.for_env(policy, env) if estimating else policy
+        return _first_episodes(Player(own, env, starts), starts)
 
 
 class Player:
-    """Runs a policy in a vector env, and holds the latest observation and the policy's memory.
-    policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
+    """Runs a policy in a vector env from its starts, and holds the latest observation and the
+    policy's memory. policy: a controller's name, a Stable-Baselines3 model, or any object with
+    `predict`."""
 
-    def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
+    def __init__(self, policy: Any, env: Any, starts: Starts) -> None:
         if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
             policy = TrainedPolicy.of(policy)
         self.env, self.policy = env, controllers.at_work(policy, env)
-        self.observation, self.info = env.reset(seed=seeds)
+        self.observation, self.info = starts.begin(env)
         self.state: Any = None
-        self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
+        self.start = np.ones(env.num_envs, dtype=np.bool_)  # lanes at the start of an episode
         self.running = self.start  # lanes in their first episode
-        self.terminated = np.zeros(len(seeds), dtype=np.bool_)
+        self.terminated = np.zeros(env.num_envs, dtype=np.bool_)
 
     def step(self) -> tuple[Any, Any]:
         """Act once in every lane; returns actions, rewards. `start` then marks ended episodes."""
@@ -223,9 +222,9 @@ class Player:
             histories[name].append(np.where(mask, rows, np.nan))
 
 
-def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
+def _first_episodes(player: Player, starts: Starts) -> PlayedEpisodes:
     """Play and record the first episode of each lane of a vector env in DISABLED mode."""
-    env, n = player.env.unwrapped, len(start.seeds)
+    env, n = player.env.unwrapped, len(starts.seeds)
     success, lengths = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
     returns, costs = np.zeros(n), np.zeros(n)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
@@ -260,8 +259,8 @@ def _first_episodes(player: Player, start: Starts) -> PlayedEpisodes:
         success |= running & player.start & info["is_success"]
     found: Any = {name: np.stack(values) for name, values in histories.items()}
     return PlayedEpisodes(
-        seeds=np.array(start.seeds),
-        category=np.array([start.category] * n),
+        seeds=np.array(starts.seeds),
+        category=np.array(starts.categories),
         returns=returns,
         costs=costs,
         lengths=lengths,

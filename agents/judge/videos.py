@@ -87,7 +87,7 @@ class _Play:
     def __init__(self, one: Contender, env_id: str, start: Starts, *, alone: bool) -> None:
         self.env = start.env(env_id, one.env_kwargs)
         self.title = f"{env_id}: {one.name}" if alone else one.name
-        self.player, self.trail = Player(one.policy, self.env, start.seeds), Trail()
+        self.player, self.trail = Player(one.policy, self.env, start), Trail()
         self.over, self.taken, self.dt = False, 0, float(self.env.unwrapped.dt)
         limit = self.env.unwrapped.episodes.setup.limit
         self.steps = int(limit) if math.isfinite(limit) else _ENDLESS

@@ -60,11 +60,11 @@ class TrainedPolicy:
         the others."""
         own = self.observation_space
         if own not in (space, *others):
-            what = _shown(own)
-            if what == _shown(space):
+            what, able = _shown(own), [_shown(one) for one in (space, *others)]
+            if what in able:
                 what = f"entries or bounds that differ, {what}"
             raise ValueError(
-                f"policy must be trained for the observations of {env_id}, {_shown(space)}; "
+                f"policy must be trained for the observations of {env_id}, {' or '.join(able)}; "
                 f"this one, of {self.config.get('env_id')}, was trained for {what}"
             )
 

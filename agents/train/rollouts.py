@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.cases import by_name, judged_kwargs, starts_of, task_of
+from rbgym.agents.cases import Starts, by_name, judged_kwargs, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
@@ -67,35 +67,39 @@ def rollout(
     """
     task_of(env_id)  # raises for any other env
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
-    several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
-    for one in several:
-        if not isinstance(one, Network):
-            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
+    several = _checked(networks)
     if seeds is None:
         seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
     if not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
         raise ValueError(f"seeds must be at least one, in a list, got {seeds!r}")
-    starts = [checked_seed(one) for one in seeds]
+    return _flown(several, env_id, Starts([], [checked_seed(one) for one in seeds]), env_kwargs)
+
+
+def _flown(
+    networks: list[Network], env_id: str, starts: Starts, env_kwargs: Mapping[str, Any]
+) -> Rollout:
     # A network's lanes fill whole blocks: the spare lanes repeat its last episode.
-    stack, group = Stack.of(several), -(-len(starts) // LANES) * LANES
-    padded = starts + starts[-1:] * (group - len(starts))
+    episodes = len(starts.seeds)
+    stack, group = Stack.of(networks), -(-episodes // LANES) * LANES
+    every: Any = ((one + one[-1:] * (group - episodes)) * len(networks) for one in starts)
+    padded = Starts(*every)
     env: Any = gym.make_vec(
         env_id,
-        num_envs=group * len(several),
+        num_envs=len(padded.seeds),
         autoreset_mode=AutoresetMode.DISABLED,
         **{"vectorization_mode": "vector_entry_point", **env_kwargs},
     ).unwrapped
     try:
-        _check_fit(env, several[0])
-        env.reset(seed=padded * len(several))
+        _check_fit(env, networks[0])
+        padded.begin(env)
         seen, lanes = env.episodes.observations(), np.arange(env.num_envs)
         empty: Any = (np.zeros(len(lanes), kind) for kind in _KINDS)
         found = Rollout(*empty)
 
         def play(first: int, last: int) -> None:
             own = lanes[first * LANES : last * LANES]
-            real, owner = own % group < len(starts), own[::LANES] // group
-            part, steps = _Range(env, several[0], stack, found, own, real, owner, seen[own]), 0
+            real, owner = own % group < episodes, own[::LANES] // group
+            part, steps = _Range(env, networks[0], stack, found, own, real, owner, seen[own]), 0
             while len(part.lanes) and part.running.any():
                 part.step()
                 steps += 1
@@ -105,7 +109,7 @@ def rollout(
     finally:
         env.close()
     every = (value.reshape(-1, group) for value in vars(found).values())
-    return Rollout(*(value[:, : len(starts)].copy() for value in every))
+    return Rollout(*(value[:, :episodes].copy() for value in every))
 
 
 def rollout_test_set(
@@ -118,17 +122,17 @@ def rollout_test_set(
 ) -> Rollout:
     """`rollout` from the first `episodes` states of the task's fixed test set, in its order, see
     `rbgym.agents.judge.evaluate`. ValueError also for `initial`, which the set fixes."""
-    cases = starts_of(env_id, episodes, split)
+    starts = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
-    parts = [
-        rollout(
-            networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.category}
-        )
-        for one in cases
-    ]
-    place = np.argsort([seed for one in cases for seed in one.seeds])
-    every = zip(*(vars(part).values() for part in parts), strict=True)
-    return Rollout(*(np.concatenate(values, axis=1)[:, place] for values in every))
+    return _flown(_checked(networks), env_id, starts, env_kwargs)
+
+
+def _checked(networks: Any) -> list[Network]:
+    several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
+    for one in several:
+        if not isinstance(one, Network):
+            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
+    return several
 
 
 def _check_fit(env: Any, network: Network) -> None:

@@ -40,6 +40,8 @@ _EDGE = 0.35
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
 _LEAST_UNITS = 16  # of a first layer, nine of which show differences
+# Wanted angular velocities, and the first axis of each.
+_RELATIVE = {"target_angular_velocity": 0, "wanted_spin": 2}
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
@@ -236,20 +238,21 @@ def normalizer_for(env: Any, more: int = 0) -> Normalizer:
 
 def show_differences(network: Network, env: Any) -> Network:
     """A copy of the network whose first units compute the angular velocity relative to a moving
-    target: the finer scales clip both velocities and so hide the difference. A network of few
-    units stays as it is."""
+    target, or the spin relative to the wanted one: the finer scales clip both velocities and so
+    hide the difference. A network of few units stays as it is."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
-    edges = _edges(env.unwrapped, columns)
-    if "target_angular_velocity" not in columns or not edges or network.sizes[1] < _LEAST_UNITS:
+    name = next((one for one in _RELATIVE if one in columns), None)
+    if name is None or "angular_velocity" not in columns or network.sizes[1] < _LEAST_UNITS:
         return network
-    own, wanted = columns["angular_velocity"], columns["target_angular_velocity"]
+    own, wanted, rate = columns["angular_velocity"], columns[name], env.unwrapped.task.rate
+    edges = _edges(env.unwrapped, columns) or [rate / own.factor / float(np.max(own.high))]
     weight, bias = network.layers[0][0].copy(), network.layers[0][1]
-    finest = _EDGE / env.unwrapped.task.rate  # of a difference in rad/s
+    finest = _EDGE / rate  # of a difference in rad/s
     steps = [finest * np.exp(np.mean(np.log(edges))) ** share for share in (0.0, 0.5, 1.0)]
-    for row, (step, axis) in enumerate(itertools.product(steps, range(own.size))):
+    for row, (step, k) in enumerate(itertools.product(steps, range(wanted.size))):
         weight[row] = 0.0
-        for sign, one in ((1.0, own), (-1.0, wanted)):
-            column = one.first + axis
+        axis = own.first + _RELATIVE[name] + k
+        for sign, one, column in ((1.0, own, axis), (-1.0, wanted, wanted.first + k)):
             weight[row, column] = sign * step * one.factor / normalizer.scale[column]
     return replace(network, layers=((weight, bias), *network.layers[1:]))
 

@@ -35,7 +35,7 @@ def fly(name: str) -> Flight:
     start = start_of(TASK, EPISODE)
     env = start.env(TASK, {})
     pilot = controllers.make(LAW, env) if LAW in name else load(TASK)
-    observations, infos = env.reset(seed=start.seeds)
+    observations, infos = start.begin(env)
     scenes, rows, settled, trail, memory = [], [], 0, Trail(), None
     for k in range(PERIODS + 1):
         error, rate = infos["attitude_error"][0], infos["rate_error"][0]

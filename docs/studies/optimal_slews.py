@@ -223,7 +223,7 @@ def start_state(task: str, episode: int) -> Array:
     """One start of the test set as `Problem.motion` has it, relative to the target."""
     one = start_of(task, episode)
     with closing(one.env(task, {})) as env:
-        env.reset(seed=one.seeds)
+        one.begin(env)
         state = {name: np.asarray(value)[0] for name, value in env.unwrapped.state.items()}
         q = multiply(conjugate(state["target_quaternion"]), state["quaternion"])
         parts = [q, state["angular_velocity"]]
@@ -237,7 +237,7 @@ def flown(task: str, episode: int, slew: Slew) -> list[float]:
     environment flies these commands, with the control period of the mesh and many steps in it."""
     one = start_of(task, episode)
     with closing(one.env(task, {"dt": slew.time / len(slew.commands), "substeps": 20})) as env:
-        env.reset(seed=one.seeds)
+        one.begin(env)
         for command in slew.commands:
             *_, info = env.step(command[None].astype(np.float32))
         angle, rate = env.unwrapped.task.angle, env.unwrapped.task.rate

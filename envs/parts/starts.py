@@ -34,16 +34,24 @@ class Start(Part):
         """ValueError if episodes would end at once, or if the numbers do not fit the goal."""
 
     def resolve(
-        self, initial: Mapping[str, float] | None, limits: Any, goal: Any, ranges: Ranges
+        self,
+        initial: Mapping[str, float] | None,
+        limits: Any,
+        goal: Any,
+        ranges: Ranges,
+        reference: Any,
     ) -> Self:
         """The start with `initial` applied; limits: `endings.Limits`; ranges: the task's own."""
         fields = tuple(self._asdict())
         allowed = dict.fromkeys(fields, (0.0, limits.rate))
         allowed |= {**self.ranges(limits.rate), **ranges}
         given = keys("initial", {} if initial is None else initial, fields)
+        if reference.is_on_orbit() and "target_angle" in given:
+            raise ValueError("initial['target_angle'] must be left out of a target on an orbit")
         for name, value in given.items():
             given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
-        new = self._replace(**given)
+        # Kernels are compiled for the types of the numbers.
+        new = self._replace(**({name: float(x) for name, x in self._asdict().items()} | given))
         for low in (name for name in fields if name.startswith("least_")):
             high = low.removeprefix("least_")
             if getattr(new, low) > getattr(new, high):

@@ -81,8 +81,9 @@ def test_wheels_of_a_body_at_rest_turn_as_their_momenta_say():
     played = evaluate("idle", "ReactionWheelSlew-v1", 4, actuator=wheels).played
     # Nothing is commanded, so that body and wheels stay as they begin, for 200 steps of 0.5 s.
     flown = {"actuator": wheels}
-    with closing(starts_of("ReactionWheelSlew-v1", 4)[0].env("ReactionWheelSlew-v1", flown)) as env:
-        env.reset(seed=int(played.seeds[0]))
+    starts = starts_of("ReactionWheelSlew-v1", 4)
+    with closing(starts.env("ReactionWheelSlew-v1", flown)) as env:
+        starts.begin(env)
         momenta = env.unwrapped.state["wheel_momentum"][0]
     turns = np.abs(momenta / wheels.inertia).mean() * 100.0 / (2.0 * np.pi)
     assert evaluation.wheel_turns(played)[0] == pytest.approx(turns, rel=1e-9)

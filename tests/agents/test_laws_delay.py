@@ -18,6 +18,7 @@ SEEN = {
     "wheels": ("ReactionWheelSlew-v1", "pd", [SMOOTH]),
     "wheels and thrusters": ("AttitudeSlew-v1", "pd", [SMOOTH, Torque()]),
     "coils": ("AttitudeSlew-v1", "pd", [ReactionWheels.pyramid(torque=1e-4), MagneticCoils(20.0)]),
+    "coils alone": ("MagneticDetumble-v1", "pd", [MagneticCoils(1.0)]),
     "moving target": ("AttitudeTracking-v1", "pd", []),
     "cones": ("KeepOutSlew-v0", "detour", []),
     "top": ("SteadyPrecession-v0", "pd", []),
@@ -38,7 +39,7 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     law, draw = controllers.make(name, env), np.random.default_rng(0)
     assert isinstance(law, Foreseeing)
     (seen, _), memory, foreseen = env.reset(seed=0), None, []
-    law.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, law.waiting :], None)
+    law.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, -law.channels :], None)
     for _ in range(8):
         _, memory = law.act(seen.astype(float), memory, None)
         action = 0.5 * draw.uniform(-1, 1, env.action_space.shape)
@@ -53,18 +54,19 @@ def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, nam
     assert np.abs(foreseen[-2] - foreseen[-1])[:, : law.waiting].max() > 1e-3
 
 
-def test_from_means_of_gyros_it_foresees_the_rates_that_come():
+@pytest.mark.parametrize("substeps", [1, 3])
+@pytest.mark.parametrize("delay", [0.5, 0.7])
+def test_from_means_of_gyros_it_foresees_the_rates_that_come(delay, substeps):
     """Commands change in each control period, so half of the last change is not the next half."""
-    gyros, draw = {"gyro": {}, "star_tracker": {}}, np.random.default_rng(1)
-    env, known = (late("AttitudeSlew-v1", 0.5, **more) for more in ({"sensor": gyros}, {}))
+    sensors, draw = ({"gyro": {}, "star_tracker": {}}, None), np.random.default_rng(1)
+    env, known = (late("AttitudeSlew-v1", delay, substeps=substeps, sensor=one) for one in sensors)
     law = controllers.Estimating.for_env("pd", env)
-    memory, foreseen, (seen, _), (state, _) = None, [], env.reset(seed=0), known.reset(seed=0)
-    law.policy.policy.act = lambda rows, *_: (foreseen.append(rows) or rows[:, -3:], None)
+    memory, (seen, _), (state, _) = None, env.reset(seed=0), known.reset(seed=0)
+    law.policy.policy.act = lambda *_: (draw.uniform(-1, 1, (4, 3)), None)
     for step in range(12):
-        _, memory = law.predict(seen, memory, np.full(4, step == 0))
-        action = draw.uniform(-1, 1, (4, 3))
+        action, memory = law.predict(seen, memory, np.full(4, step == 0))
         (seen, *_), (state, *_) = env.step(action), known.step(action)
-    found, wanted = foreseen[-1][:, 4:7], state[:, 4:7]
+    found, wanted = memory[1].rates, state[:, 4:7] * law.rate_limit
     np.testing.assert_allclose(found, wanted, atol=4e-3 * np.abs(wanted).max())
 
 
@@ -107,15 +109,22 @@ def test_behind_a_delay_a_constant_torque_leaves_what_it_leaves_without(late, na
     assert ends[0] == pytest.approx(ends[1], rel=0.05, abs=2e-6)
 
 
+@pytest.mark.parametrize("lag", [[], [{"lag": {"time_constant": 1.0}}]])
 @pytest.mark.parametrize("sensor", [None, {"gyro": {}, "star_tracker": {}}])
-def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(sensor):
-    env, plain = late("AttitudeSlew-v1", 0.5, sensor=sensor), gym.make("AttitudeSlew-v1")
-    law = controllers.make("pd", plain)
+@pytest.mark.parametrize("name", ["pd", "pid"])
+def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(name, sensor, lag):
+    env, plain = late("AttitudeSlew-v1", 0.5, *lag, sensor=sensor), gym.make("AttitudeSlew-v1")
+    law = controllers.make(name, plain)
     law.observation_space = plain.observation_space
     fitted = controllers.Estimating.for_env if sensor else controllers.at_work
-    found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, "pd"))
+    found, wanted = (flown(fitted(one, env), env, 30)["attitude_error"] for one in (law, name))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
-    assert controllers.at_work(law, plain) is law
+    bounds = late("AttitudeSlew-v1", 0.5, torque_scale=1.2)  # of rates are others
+    assert isinstance(controllers.at_work(law, bounds), Foreseeing)
+    unlike = late("AttitudeSlew-v1", 0.5, observation="mrp")
+    assert all(controllers.at_work(law, one) is law for one in (plain, unlike))
+    with pytest.raises(ValueError, match="gains are of a controller's name"):
+        controllers.at_work(law, env, damping=1.0)
 
 
 def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():

@@ -66,6 +66,57 @@ def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, me
         assert env.unwrapped.np_random.bit_generator.state == expected
 
 
+@pytest.mark.parametrize(
+    "kwargs", [{"difficulty": "easy"}, {"satellite": "microsat-330", "difficulty": "hard"}]
+)
+def test_a_reset_draws_its_starts_as_an_env_with_that_initial_does(kwargs):
+    env_id = "ReactionWheelSlew-v1"
+    env = gym.make_vec(env_id, num_envs=4, **kwargs)
+    first, second, *_ = env.unwrapped.task.categories
+    said = [first, {"least_angle": 0.3, "angle": 0.3}, "any", second]
+    env.reset(seed=0, options={"initial": said})
+    for lane, initial in enumerate(said):
+        made, told = gym.make(env_id, initial=initial, **kwargs), gym.make(env_id, **kwargs)
+        made.reset(seed=lane)
+        told.reset(seed=lane, options={"initial": initial})
+        for name, value in made.unwrapped.state.items():
+            np.testing.assert_array_equal(env.unwrapped.state[name][lane], value)
+            np.testing.assert_array_equal(told.unwrapped.state[name], value)
+    # The next episode begins as the env's own do.
+    mask = np.array([True, False, False, True])
+    seen, _ = env.reset(seed=9, options={"reset_mask": mask})
+    own, _ = gym.make_vec(env_id, num_envs=4, **kwargs).reset(seed=9)
+    assert np.array_equal(seen[mask], own[mask])
+
+
+def test_starts_that_cannot_be_drawn_are_refused_and_nothing_changes():
+    env = gym.make_vec("KeepOutSlew-v0", num_envs=4)
+    env.reset(seed=0)
+    for initial, message in (
+        ("smal", "must be one of"),
+        (3, "must be one of"),
+        ({"angel": 1.0}, "initial must have keys from"),
+        ({"angle": 9.0}, r"initial\['angle'\] must be in"),
+        ({"least_angle": 0.1, "angle": 0.2}, r"constraints\['keep_out'\].*between"),
+        (["any"] * 3, "one entry for each of 4 lanes"),
+    ):
+        with refused_and_unchanged(env, message):
+            env.reset(seed=1, options={"initial": initial})
+    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}
+    with refused_and_unchanged(env, "left out with a state"):
+        env.reset(seed=1, options={"initial": "any", "state": state})
+
+
+def test_an_observation_of_ones_own_sees_all_lanes_that_begin_at_once():
+    times = []
+    env = vector(observation=lambda state: times.append(state["time"]) or state["quaternion"])
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    times.clear()
+    env.reset(seed=1, options={"initial": ["any", "fast spin", "any", "fast spin"]})
+    assert np.array_equal(times, np.zeros((1, 4)))
+
+
 def test_no_horizon_is_what_gymnasium_writes_as_minus_one():
     vec = vector(max_episode_steps=-1)
     vec.reset(seed=0)
