@@ -47,20 +47,6 @@ def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
         assert play.env.unwrapped.state["time"][0] == pytest.approx(0.3)
 
 
-def test_a_gif_repeats_and_keeps_its_colours(tmp_path):
-    file = tmp_path / "one.gif"
-    rows = np.linspace(0, 1, 40)[:, None, None]
-    plain = np.tile(250 * (1 - rows) + 224 * rows, (1, 40, 3)).astype(np.uint8)
-    frames = [plain.copy() for _ in range(3)]
-    for k, frame in enumerate(frames):
-        frame[10 * k : 10 * k + 10, :10] = (213, 94, 0)
-    videos.write(file, frames, 20.0)
-    with Image.open(file) as film:
-        assert (film.n_frames, film.info["loop"], film.info["duration"]) == (3, 0, 50)
-        film.seek(2)
-        assert film.convert("RGB").getpixel((5, 25)) == (213, 94, 0)
-
-
 def test_an_episode_is_filmed_in_its_own_time_unless_that_is_too_long_or_too_short():
     assert Timing.of(0.02, 500) == (1, pytest.approx(50.0), pytest.approx(1.0))
     orbit = Timing.of(1.0, 5677)
