@@ -182,7 +182,20 @@ def page(cards: dict[str, dict[str, Any]]) -> str:
     return "\n".join([f"{before}{BEGIN}", *sections, f"{END}{rest.split(END)[1]}"])
 
 
-def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
+def known() -> dict[str, dict[str, Any]]:
+    """The cards that were measured."""
+    found: dict[str, dict[str, Any]] = {}
+    return json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else found
+
+
+def put(env_id: str, card: dict[str, Any]) -> None:
+    """Save a card, next to those that others may have saved meanwhile."""
+    cards = {**known(), env_id: card}
+    CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
+    print(env_id, flush=True)
+
+
+def measure(wanted: list[str]) -> None:
     """Measure the tasks in turn; each result is saved at once."""
     from rbgym.agents.judge import plots
     from rbgym.agents.judge.card import ALL, make_card
@@ -190,14 +203,12 @@ def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     for env_id in wanted:
         card = make_card(env_id)
-        cards[env_id] = json.loads(json.dumps(card.as_dict()))
         whole = {name: row.merits[ALL] for name, row in card.rows.items()}
         plots.save(plots.card(env_id, whole), PICTURES / f"{env_id}.png")
-        CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
-        print(env_id, flush=True)
+        put(env_id, json.loads(json.dumps(card.as_dict())))
 
 
-def measure_policies(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
+def measure_policies(wanted: list[str]) -> None:
     """Measure only the shipped policies again: figures of laws remain, pictures are new."""
     from rbgym.agents.judge import plots
     from rbgym.agents.judge.card import ALL, make_card
@@ -205,32 +216,31 @@ def measure_policies(wanted: list[str], cards: dict[str, dict[str, Any]]) -> Non
     from rbgym.agents.policies import trained
 
     for env_id in wanted:
-        rows = {n: row for n, row in cards[env_id]["rows"].items() if not row["origin"]}
+        own = known()[env_id]
+        rows = {n: row for n, row in own["rows"].items() if not row["origin"]}
         whole = {name: evaluate(name, env_id) for name in rows}
         if env_id in trained.names():
             card = make_card(env_id, ["pretrained"])
             rows |= json.loads(json.dumps(card.as_dict()))["rows"]
             whole |= {name: row.merits[ALL] for name, row in card.rows.items()}
-        cards[env_id]["rows"] = rows
-        order = ranks(cards[env_id])
-        cards[env_id]["rows"] = {name: rows[name] for name in order}
+        order = ranks({**own, "rows": rows})
         plots.save(plots.card(env_id, {n: whole[n] for n in order}), PICTURES / f"{env_id}.png")
-        CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
-        print(env_id, flush=True)
+        put(env_id, {**own, "rows": {name: rows[name] for name in order}})
 
 
 def main() -> int:
     """Write or check the page; the exit status."""
     arguments = sys.argv[1:]
-    cards = json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else {}
     if "--check" in arguments:
+        cards = known()
         made = {PAGE: page(cards), README: readme(cards)}
         old = [path.name for path, text in made.items() if path.read_text("utf-8") != text]
         if old:
             print(f"{', '.join(old)} not current: run python docs/generate_cards.py")
         return int(bool(old))
     wanted = [one for one in arguments if one in ENVIRONMENTS] or list(ENVIRONMENTS)
-    (measure_policies if "--policies" in arguments else measure)(wanted, cards)
+    (measure_policies if "--policies" in arguments else measure)(wanted)
+    cards = known()
     PAGE.write_text(page(cards), "utf-8")
     README.write_text(readme(cards), "utf-8")
     return 0
