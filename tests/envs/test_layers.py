@@ -177,7 +177,7 @@ def test_a_free_body_turns_about_its_centre_of_mass_wherever_its_reference_point
     assert make("RigidTop-v0", body=top).unwrapped.body == top
 
 
-@pytest.mark.parametrize("slip", ["states", "quaternion", "mask", "State", "difficulty", "initials"])
+@pytest.mark.parametrize("slip", ["states", "quaternion", "mask", "State", "initials"])
 def test_an_option_that_there_is_not_is_refused_and_the_episode_goes_on(slip):
     for env in (make("RigidTop-v0"), gym.make_vec("RigidTop-v0", num_envs=2)):
         env.reset(seed=0)
