@@ -148,15 +148,18 @@ def test_a_training_begins_with_the_commands_of_the_policy_it_is_given():
 
 
 @pytest.mark.interpreted
-def test_the_first_units_of_a_follower_see_how_its_rates_differ():
-    env = gym.make("AttitudeTracking-v1").unwrapped
-    config = run.config_of(run.Job("AttitudeTracking-v1", "auto", "."), {"net_arch": [16]})
+@pytest.mark.parametrize(
+    ("env_id", "goal"),
+    [("AttitudeTracking-v1", "target_angular_velocity"), ("ScalableSpin-v0", "wanted_spin")],
+)
+def test_the_first_units_of_a_follower_see_how_its_rates_differ(env_id, goal):
+    env = gym.make(env_id).unwrapped
+    config = run.config_of(run.Job(env_id, "auto", "."), {"net_arch": [16]})
     network, _ = run.first_network(config)
     seen, _ = env.reset(seed=0)
-    weight, _ = network.layers[0]
-    own, wanted = (env.columns[n] for n in ("angular_velocity", "target_angular_velocity"))
-    off = seen[own.place] * own.factor - seen[wanted.place] * wanted.factor  # rad/s
-    units = (weight @ network.normalizer(seen))[:9].reshape(3, 3)
+    own, wanted = (env.columns[n] for n in ("angular_velocity", goal))
+    off = seen[own.place][-wanted.size :] * own.factor - seen[wanted.place] * wanted.factor  # rad/s
+    units = (network.layers[0][0] @ network.normalizer(seen))[: 3 * wanted.size].reshape(3, -1)
     np.testing.assert_allclose(units, np.outer(units[:, 0] / off[0], off), rtol=1e-4)
     assert units[0] @ off / (off @ off) == pytest.approx(0.35 / env.task.rate, rel=1e-4)
 
