@@ -184,8 +184,7 @@ def page(cards: dict[str, dict[str, Any]]) -> str:
 
 def known() -> dict[str, dict[str, Any]]:
     """The cards that were measured."""
-    found: dict[str, dict[str, Any]] = {}
-    return json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else found
+    return json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else {}
 
 
 def put(env_id: str, card: dict[str, Any]) -> None:

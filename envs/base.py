@@ -139,7 +139,7 @@ class _Described:
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
         values = parameters.checked(episodes, lanes, options.get("parameters"))
-        starts = grouped_by_start(options, lanes, n, self._start)
+        groups = grouped_by_start(options, lanes, n, self._start)
         how = place(episodes, lanes, options, values.get("inertia"))
         episodes.leave()
         reseed(seed=seeds[0])
@@ -155,7 +155,7 @@ class _Described:
         if values:
             parameters.put(episodes, lanes, values)
             how += at.GIVEN
-        episodes.restart(lanes, out, how, starts)
+        episodes.restart(lanes, out, how, groups)
         self._forget(lanes)
         if self.render_mode == "human":
             self._frames()

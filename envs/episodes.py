@@ -27,7 +27,7 @@ from rbgym.threads import FEWEST_BLOCKS, over_ranges
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
-Starts = Sequence[tuple[Start, Lanes]]  # what draws the starts of which lanes
+StartGroups = Sequence[tuple[Start, Lanes]]  # what draws the starts of which lanes
 _FLAGS = {"integration_failed": 2, "is_success": 3}  # their rows in `Outputs`
 
 
@@ -196,16 +196,20 @@ class Episodes:
         self._put(at.EPISODE, -1.0, lanes)
 
     def restart(
-        self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN, starts: Starts = ()
+        self,
+        lanes: Lanes,
+        out: NDArray[np.float32],
+        how: float = at.DRAWN,
+        groups: StartGroups = (),
     ) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
 
         how: DRAWN from the seed, or PLACED at the state in the rows; + GIVEN, with the parameters
-        in their rows. starts: what draws them, by default the env's own start.
+        in their rows. groups: what draws them, by default the env's own start.
         """
         self._put(at.BEGINNING, how, lanes)
         hooked = "observation" in self.setup.hooks
-        for start, some in starts or [(self.setup.parts.start, lanes)]:
+        for start, some in groups or [(self.setup.parts.start, lanes)]:
             seen = self._begin(start, some)
             if not hooked:
                 out[some] = seen

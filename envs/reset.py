@@ -8,7 +8,7 @@ import numpy as np
 from rbgym.arguments import is_number, quietly, real
 from rbgym.envs import rows as at
 from rbgym.envs.arguments import keys
-from rbgym.envs.episodes import Episodes, Lanes, Starts
+from rbgym.envs.episodes import Episodes, Lanes, StartGroups
 from rbgym.envs.orbit import places_of
 from rbgym.envs.parts.starts import Start
 from rbgym.quaternion import Array
@@ -69,7 +69,7 @@ def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, si
 
 def grouped_by_start(
     options: dict[str, Any], lanes: Lanes, size: int, start_of: Callable[[Any], Start]
-) -> Starts:
+) -> StartGroups:
     """The lanes grouped by the start that options["initial"] gives them: one for all, or a list of
     one for each lane. Nothing without it. start_of: makes one."""
     wanted = options.get("initial")

@@ -65,7 +65,7 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     if not callable(getattr(policy, "predict", None)):
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
     if gains:
-        raise ValueError(f"gains are of a controller's name, {policy!r} has none, got {gains}")
+        raise ValueError(f"gains must be left out for a policy, {policy!r}, got {gains}")
     space = getattr(policy, "observation_space", None)
     is_model = hasattr(policy, "get_vec_normalize_env")
     for early in readable(env)[1:]:

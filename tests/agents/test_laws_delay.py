@@ -123,7 +123,7 @@ def test_a_policy_trained_without_a_delay_flies_behind_it_as_laws_do(name, senso
     assert isinstance(controllers.at_work(law, bounds), Foreseeing)
     unlike = late("AttitudeSlew-v1", 0.5, observation="mrp")
     assert all(controllers.at_work(law, one) is law for one in (plain, unlike))
-    with pytest.raises(ValueError, match="gains are of a controller's name"):
+    with pytest.raises(ValueError, match="gains must be left out for a policy"):
         controllers.at_work(law, env, damping=1.0)
 
 
