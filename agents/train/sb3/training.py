@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize, u
 from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
-from rbgym.agents.policies.sb3 import SCHEDULED, algorithm, network_of_model, parameters
+from rbgym.agents.policies.sb3 import ALGORITHMS, SCHEDULED, network_of_model, parameters
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -75,7 +75,7 @@ def learn(
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
-            model = load_checkpoint(folder.checkpoint, algorithm(job.algo), env)
+            model = load_checkpoint(folder.checkpoint, ALGORITHMS[job.algo], env)
             job.report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
@@ -130,7 +130,7 @@ def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> Ba
         named("activation_fn", name, known)
         arguments["policy_kwargs"]["activation_fn"] = known[name]
     try:
-        return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
+        return ALGORITHMS[algo](env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
         raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
 
