@@ -20,7 +20,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize, unwrap_vec_wrapper
 
-from rbgym.agents.cases import has_test_set, in_time, spec_of
+from rbgym.agents.cases import has_test_set, in_time
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import ALGORITHMS, SCHEDULED, network_of_model, parameters
@@ -63,7 +63,6 @@ def learn(
     if timesteps is not None:
         changes = {**changes, "n_timesteps": count("timesteps", timesteps)}
     chosen = presets.of_sb3(job.algo, job.env_id, job.hyperparameters, changes)
-    spec_of(job.env_id)  # raises, with a near name, before a folder is made
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
     config = run.config_of(job, chosen, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(job.out)), config["hyperparameters"]
