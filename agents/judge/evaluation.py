@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.cases import SHIPPED, by_name, starts_of
+from rbgym.agents.cases import SHIPPED, starts_of
 from rbgym.agents.controllers import Policy
-from rbgym.agents.judge.episodes import PlayedEpisodes, own_kwargs, play_from
-from rbgym.agents.policies import trained
+from rbgym.agents.judge.episodes import PlayedEpisodes, contenders, play_from
 from rbgym.quaternion import Array
 
 
@@ -77,9 +76,7 @@ def evaluate(
     arguments of the env. Raises ValueError for bad ones.
     """
     if isinstance(policy, str) and policy in SHIPPED:
-        policy = trained.load(env_id, SHIPPED[policy])
-        given = by_name("env_kwargs", env_kwargs, must_end=True)
-        env_kwargs = own_kwargs(policy, env_id, given)
+        _, ((_, policy, env_kwargs),) = contenders([policy], env_id, env_kwargs)
     starts = starts_of(env_id, episodes, split, seed)
     return summary(play_from(starts, policy, env_id, env_kwargs, estimator))
 

@@ -34,15 +34,11 @@ _OURS = frozenset(
 )
 
 
-def algorithm(name: str) -> type[BaseAlgorithm]:
-    """The class of that name; ValueError if there is none."""
-    named("algo", name, ALGORITHMS)
-    return ALGORITHMS[name]
-
-
 def parameters(name: str) -> dict[str, inspect.Parameter]:
-    """The constructor's arguments that a file of hyperparameters can set."""
-    found = inspect.signature(algorithm(name)).parameters
+    """The constructor's arguments that a file of hyperparameters can set; ValueError for an unknown
+    algorithm."""
+    named("algo", name, ALGORITHMS)
+    found = inspect.signature(ALGORITHMS[name]).parameters
     return {key: one for key, one in found.items() if key not in _OURS}
 
 

@@ -5,7 +5,7 @@ that does best on the validation set."""
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -168,27 +168,17 @@ def imitate(
     """Train a network to imitate a law; returns it and the number of env steps."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor = analytic.as_modules(first)
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
+        imitation = Imitation(lanes, controllers.make(law, lanes), first, int(steps))
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
-        imitation = Imitation(
-            lanes,
-            controllers.make(law, lanes),
-            actor,
-            first.read,
-            analytic.Shown(cast(Normalizer, first.normalizer)),
-            lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
-            int(steps),
-        )
         with run.torch_threads(1), bar(hidden=not progress) as shown:
-            show = Counter(shown, "imitation", chosen["rounds"])
-            for done in range(1, chosen["rounds"] + 1):
-                imitation.one_round(chosen["epochs"])
-                show(done, chosen["rounds"])
-    return analytic.as_network(first, actor), imitation.steps
+            show = Counter(shown, "imitation", len(seeds))
+            for done, seed in enumerate(seeds, 1):
+                imitation.one_round(training_seeds(int(seed), chosen["lanes"]), chosen["epochs"])
+                show(done, len(seeds))
+    return analytic.as_network(first, imitation.actor), imitation.steps
 
 
-@dataclass(eq=False)
 class Imitation:
     """Fits a network to a law's commands in the states that the network itself reaches (DAgger).
 
@@ -197,30 +187,25 @@ class Imitation:
     (2011), A reduction of imitation learning and structured prediction to no-regret online
     learning, Int. Conf. Artificial Intelligence and Statistics.
 
-    lanes: a vector env that resets itself (NEXT_STEP). actor: PyTorch layers, whose inputs `shown`
-    computes from what `Network.read` returns. seeds: of a round, by its number. length: steps of a
-    round.
+    lanes: a vector env that resets itself (NEXT_STEP). first: the network before, whose layers
+    `actor` trains. length: steps of a round.
     """
 
-    lanes: Any
-    law: Any
-    actor: nn.Module
-    read: Callable[..., tuple[NDArray[np.float32], Any]]
-    shown: Callable[[torch.Tensor], torch.Tensor]
-    seeds: Callable[[int], Sequence[int]]
-    length: int
-
-    def __post_init__(self) -> None:
+    def __init__(self, lanes: Any, law: Any, first: Network, length: int) -> None:
+        self.lanes, self.law, self.read, self.length = lanes, law, first.read, length
+        self.actor = analytic.as_modules(first)
+        self.shown = analytic.Shown(cast(Normalizer, first.normalizer))
         self.rounds, self.steps = 0, 0
         self.optimiser = torch.optim.Adam(self.actor.parameters(), lr=_RATE)
         self.met: list[NDArray[np.float32]] = []
         self.said: list[NDArray[np.float32]] = []
 
-    def one_round(self, epochs: int) -> None:
+    def one_round(self, seeds: Sequence[int], epochs: int) -> None:
         """Fly one round in every lane, and fit the network to the law's commands so far."""
+        observation, _ = self.lanes.reset(seed=seeds)
         rng = np.random.default_rng([self.rounds, self.lanes.num_envs])
         led = _LED[self.rounds] if self.rounds < len(_LED) else 0.0
-        self._fly(rng.random(self.lanes.num_envs) < led, rng)
+        self._fly(observation, rng.random(self.lanes.num_envs) < led, rng)
         shuffling = torch.Generator().manual_seed(self.rounds)
         inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
         wanted = torch.from_numpy(np.concatenate(self.said))
@@ -235,8 +220,7 @@ class Imitation:
                 self.optimiser.step()
         self.rounds += 1
 
-    def _fly(self, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        observation, _ = self.lanes.reset(seed=self.seeds(self.rounds))
+    def _fly(self, observation: Any, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
         memory, begins = None, np.ones(len(led), dtype=np.bool_)
         own_memory: Any = None
         ended = ~begins

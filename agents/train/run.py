@@ -161,6 +161,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
+    integral = integral_for(env, chosen.get("integral", 0))
     if config["init_from"]:
         network = trained.load(Path(config["init_from"])).network
         if not isinstance(network, Network):
@@ -175,17 +176,15 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 "init_from must have tanh between its layers and clip its commands, got "
                 f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
             )
-        wanted = integral_for(env, chosen.get("integral", 0))
-        if wanted is not None and wanted != network.integral:
+        if integral is not None and integral != network.integral:
             raise ValueError(
-                f"integral must be 0, or that of init_from, {network.integral}, got {wanted}"
+                f"integral must be 0, or that of init_from, {network.integral}, got {integral}"
             )
         if network.normalizer is None:  # what the training reads; this one changes nothing
             n = network.sizes[0]
             plain = Normalizer(np.zeros(n), np.ones(n) - 1e-8, clip=_UNBOUNDED, epsilon=1e-8)
             network = replace(network, normalizer=plain)
         return network, (seen, done)
-    integral = integral_for(env, chosen.get("integral", 0))
     if "rates" in chosen:
         variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")
         if shown:

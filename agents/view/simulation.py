@@ -124,7 +124,7 @@ class TaskRun(_Run):
         kwargs = dict(one.env_kwargs)
         kwargs["disturbance"] = lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
-        self._policy = one.at_work(self._env)
+        self._policy = controllers.at_work(one.policy, self._env)
         base: Any = self._env.unwrapped
         self.name = f"{policy}, {base.integrator}"
         self.body, self.potential = base.body, base.potential

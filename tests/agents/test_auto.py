@@ -192,12 +192,9 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     law = controllers.make("pd", lanes)
     network = Network.random((run.normalizer_for(lanes).mean.size, 4, 4), 0,
                              normalizer=run.normalizer_for(lanes))  # fmt: skip
-    actor = analytic.as_modules(network)
-    shown = analytic.Shown(network.normalizer)
-    seeds = lambda n: training_seeds(n, 4)  # noqa: E731
-    learner = auto.Imitation(lanes, law, actor, network.read, shown, seeds, 10)
-    learner.one_round(1)
-    learner.one_round(1)
+    learner = auto.Imitation(lanes, law, network, 10)
+    learner.one_round(training_seeds(0, 4), 1)
+    learner.one_round(training_seeds(1, 4), 1)
     # In the first round the law steers all lanes, in the second some.
     for met, said in zip(learner.met, learner.said, strict=True):
         expected = np.clip(law.predict(met)[0], -1.0, 1.0)
@@ -216,11 +213,10 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
             flags.append(bool(begins[0]))
             return np.zeros((2, 4)), None
 
-    network = Network.random((width, 4), 0)
-    actor = analytic.as_modules(network)
-    how = network.read, lambda x: x, lambda n: [0, 1]
-    learner = auto.Imitation(lanes, Recording(), actor, *how, 8)
-    learner.one_round(1)
+    plain = Normalizer(np.zeros(width), np.ones(width))
+    network = Network.random((width, 4), 0, normalizer=plain)
+    learner = auto.Imitation(lanes, Recording(), network, 8)
+    learner.one_round([0, 1], 1)
     # Three steps, and one that only begins the next episode: its command is not learned from.
     assert flags == [True, False, False, False, True, False, False, False]
     assert len(learner.met[0]) == 2 * 6

@@ -20,10 +20,10 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize, unwrap_vec_wrapper
 
-from rbgym.agents.cases import has_test_set, in_time, spec_of
+from rbgym.agents.cases import has_test_set, in_time
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
-from rbgym.agents.policies.sb3 import SCHEDULED, algorithm, network_of_model, parameters
+from rbgym.agents.policies.sb3 import ALGORITHMS, SCHEDULED, network_of_model, parameters
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -63,7 +63,6 @@ def learn(
     if timesteps is not None:
         changes = {**changes, "n_timesteps": count("timesteps", timesteps)}
     chosen = presets.of_sb3(job.algo, job.env_id, job.hyperparameters, changes)
-    spec_of(job.env_id)  # raises, with a near name, before a folder is made
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
     config = run.config_of(job, chosen, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(job.out)), config["hyperparameters"]
@@ -75,7 +74,7 @@ def learn(
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
-            model = load_checkpoint(folder.checkpoint, algorithm(job.algo), env)
+            model = load_checkpoint(folder.checkpoint, ALGORITHMS[job.algo], env)
             job.report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
@@ -130,7 +129,7 @@ def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> Ba
         named("activation_fn", name, known)
         arguments["policy_kwargs"]["activation_fn"] = known[name]
     try:
-        return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
+        return ALGORITHMS[algo](env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
         raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
 
