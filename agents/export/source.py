@@ -17,7 +17,7 @@ from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
-from rbgym.agents.policies.network import joined, quaternions_of
+from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
 from rbgym.potentials import soft_wall as wall
@@ -27,7 +27,6 @@ VECTORS = 16  # golden vectors, from one episode
 # Tolerances between a build's answers and `predict`, as fractions of a full command: one unit in
 # the last place if the arithmetic is the same, round-off of float32 if not.
 EXACT, ROUNDED = 2.0**-23, 1e-4
-_SIDES = "low", "high"
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 # Sizes of the memory's fields, where they are not three.
 _WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
@@ -80,8 +79,8 @@ def export_c(
     folder, base = Path(folder), checked_env(env)
     policy = bare(policy, base)
     pieces, numbers, sharp = _parts(policy)
-    seen, answers, bounds = met(base, policy)
-    content = contract(base, policy, bounds, about)
+    seen, answers = met(base, policy)
+    content = contract(base, policy, about)
     sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
              "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
@@ -120,10 +119,10 @@ def bare(policy: Any, env: Any) -> Any:
     return replace(found, quaternions=quaternions_of(env)) if known else found
 
 
-def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
+def met(env: Any, policy: Any) -> tuple[Any, Any]:
     """Fly the episode of seed 0; returns observations (n, width) and the policy's answers to them
-    (n, channels), both float32, and the bounds of an observation, two rows. The observations are
-    spread over the episode; for a law with memory they are its first."""
+    (n, channels), both float32. The observations are spread over the episode; for a law with memory
+    they are its first."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
     memory: Any = None
@@ -146,14 +145,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     for one in chosen:
         action, memory = policy.predict(one, memory)
         answers.append(action)
-    space = env.observation_space
-    if not env.task.split:
-        sides = [space.low, space.high]
-    elif isinstance(policy, Network):
-        sides = [joined({key: getattr(space[key], side) for key in space}) for side in _SIDES]
-    else:
-        sides = [space["observation"].low, space["observation"].high]
-    return chosen, np.array(answers), np.array(sides)
+    return chosen, np.array(answers)
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
