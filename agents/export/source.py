@@ -30,31 +30,28 @@ EXACT, ROUNDED = 2.0**-23, 1e-4
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 # Sizes of the memory's fields, where they are not three.
 _WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
-# The law's piece of C, and the attributes of the law that it needs as constants.
-_LAWS: dict[type, tuple[str, ...]] = {
-    controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
-    controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
-    controllers.QuaternionFeedback: ("quaternion_feedback", "stiffness", "drag", "linear",
-                                     "braking", "fastest", "gyroscopic"),
-    controllers.BangBang: ("bang_bang", "h", "braking", "fastest"),
-    controllers.Hysteretic: ("hysteretic", "stiffness", "drag", "delta"),
-    controllers.GeometricTracking: ("geometric", "stiffness", "drag"),
-    controllers.Detour: ("detour", "stiffness", "drag", "margin"),
-    controllers.PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed",
-                         "near", "creep", "pace", "pull", "arm"),
-    controllers.RateDamping: ("rate_damping", "time"),
-    controllers.SunPointing: ("sun_pointing", "stiffness", "drag"),
-    controllers.AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
-    controllers.AttitudeLQR: ("attitude_lqr", "gain"),
-    controllers.UprightLQR: ("upright_lqr", "gain"),
-    controllers.SpinLQR: ("upright_lqr", "gain"),
-    controllers.SwingUp: ("swing_up",),
-    controllers.SpinByScale: ("scale", "rate_limit", "spin_scale", "width", "half_trace",
-                              "inertia"),
-    controllers.PrecessionLQR: ("precession_lqr", "gain", "along"),
-    controllers.MagneticRate: ("magnetic_rate", "rate_limit"),
-    controllers.BDot: ("b_dot", "dt", "bang_bang"),
-}  # fmt: skip
+# The law's piece of C.
+_LAWS: dict[type, str] = {
+    controllers.AttitudePD: "attitude_pd",
+    controllers.AttitudePID: "attitude_pid",
+    controllers.QuaternionFeedback: "quaternion_feedback",
+    controllers.BangBang: "bang_bang",
+    controllers.Hysteretic: "hysteretic",
+    controllers.GeometricTracking: "geometric",
+    controllers.Detour: "detour",
+    controllers.PosePD: "attitude_pd",
+    controllers.RateDamping: "rate_damping",
+    controllers.SunPointing: "sun_pointing",
+    controllers.AxisPD: "axis_pd",
+    controllers.AttitudeLQR: "attitude_lqr",
+    controllers.UprightLQR: "upright_lqr",
+    controllers.SpinLQR: "upright_lqr",
+    controllers.SwingUp: "swing_up",
+    controllers.SpinByScale: "scale",
+    controllers.PrecessionLQR: "precession_lqr",
+    controllers.MagneticRate: "magnetic_rate",
+    controllers.BDot: "b_dot",
+}
 
 
 # New names in these pieces of a supervisor, whose laws read rows of another width.
@@ -149,7 +146,8 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
-    """Names of the pieces, numbers by name, and the C type in which the code equals `predict`."""
+    """Names of the pieces, numbers by name, more than the code needs, and the C type in which the
+    code equals `predict`."""
     if isinstance(policy, Network):
         remembers = [] if policy.integral is None else ["integral"]
         return [*remembers, "network"], _of_network(policy), "float"
@@ -179,8 +177,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
             f"policy must be a network without LSTM or one of the laws {able}, without a delay "
             f"or a lag, got {got if late else type(law).__name__}"
         )
-    piece, *names = _LAWS[type(law)]
-    numbers |= _of_law(law) | {name: getattr(law, name) for name in names}
+    piece, numbers = _LAWS[type(law)], _of_law(law) | numbers
     follow = ["moving_target"] if getattr(law, "moving", False) and law.dt else []
     if isinstance(law, controllers.PosePD):
         out = [*(["dock"] if follow else []), "pose"]
@@ -190,7 +187,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         follow = ["find_sun"]
     caught = []
     if isinstance(law, controllers.SwingUp):  # another law catches it upright
-        caught = [_LAWS[type(law.catcher)][0]]
+        caught = [_LAWS[type(law.catcher)]]
         numbers |= _parts(law.catcher)[1]
     whole = ["sight", *follow, "look", *caught, piece, *(out or ["direct"])]
     alone = isinstance(law, controllers.BDot | controllers.SpinByScale)
@@ -253,23 +250,20 @@ def _of_network(network: Network) -> dict[str, Any]:
 
 
 def _of_law(law: Any) -> dict[str, Any]:
+    """The attributes of a law, and what else its piece needs."""
+    numbers = {"rates": 4, "columns": 7, "wanted": np.zeros(3)} | vars(law)
     if isinstance(law, controllers.BDot | controllers.MagneticRate):
-        return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7, "rates": 4}
+        return numbers | _of_field(law, law.width) | {"drag": law.factor * law.gain}
     if isinstance(law, controllers.SpinByScale):
         n, scaling = law.frequency, law.scaling
-        return {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
-                "force": law.strength * scaling.force}  # fmt: skip
-    numbers = {
-        "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
-        "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
-        "envelope": law.envelope, "facets": len(law.envelope), "rates": 4,
-        "wanted": getattr(law, "wanted", np.zeros(3)),
-    }  # fmt: skip
+        return numbers | {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
+                          "force": law.strength * scaling.force}  # fmt: skip
+    numbers |= {"mass": law.body.mass, "facets": len(law.envelope)}
+    if law.width == 10:
+        numbers["columns"] = 10
     if isinstance(law, controllers.SunPointing):
-        return numbers | {
-            "rates": law.rates, "sun": law.cells, "cells": len(law.facing), "normals": law.facing,
-            "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7,
-        }  # fmt: skip
+        numbers |= {"sun": law.cells, "cells": len(law.facing), "normals": law.facing,
+                    "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7}  # fmt: skip
     if isinstance(law, controllers.PosePD) and law.moving:
         numbers["columns"] = law.least
     if isinstance(law, controllers.Detour):
@@ -282,12 +276,12 @@ def _of_law(law: Any) -> dict[str, Any]:
                     "near": np.cos(law.capture)}  # fmt: skip
     if isinstance(law, controllers.AxisPD | controllers.PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}
-    if not isinstance(law, controllers.AxisPD):
-        return numbers
-    if not isinstance(law.potential, SoftWall):
-        return numbers | {"mgl": law.mgl}
-    sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
-    return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
+    if isinstance(law, controllers.AxisPD) and isinstance(law.potential, SoftWall):
+        sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
+        numbers |= {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
+    elif isinstance(law, controllers.AxisPD):
+        numbers["mgl"] = getattr(law.potential, "mgl", 0.0)
+    return numbers
 
 
 def _piece(name: str) -> str:
