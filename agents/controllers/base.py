@@ -1,9 +1,8 @@
 """Base of classical controllers: an env as a plant, the interface of policies, torque limits."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import gymnasium as gym
 import numpy as np
@@ -163,15 +162,6 @@ def without(wheels: Any, out: int | None) -> Any:
     return replace(wheels, axes=axes)
 
 
-class Bound(NamedTuple):
-    """A condition for a law to work: a number of the plant, of(plant), must stay below `most`.
-    words: what the number is."""
-
-    words: str
-    most: float
-    of: Callable[[Plant], float]
-
-
 def _refuse_wrappers(env: Any) -> None:
     """ValueError if a wrapper changes observations or actions, which laws need as the env defines
     them."""
@@ -203,12 +193,12 @@ class Controller:
     """Maps observations to commands; a subclass has `commands`, or `act` if it has a memory.
     least: least number of columns of an observation; usual: allowed numbers in words, for errors if
     least is 0. by_name: whether it finds its columns by name, and needs no attitude in front.
-    holds: conditions of the env under which it works."""
+    late: how many control periods old the moment of its coils is on average; None without coils."""
 
     least = 0
     usual = "one row or n rows of"
     by_name: ClassVar[bool] = False
-    holds: ClassVar[tuple[Bound, ...]] = ()
+    late: float | None = None
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:

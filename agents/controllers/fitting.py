@@ -1,5 +1,6 @@
 """Makes a controller by name for an env: checks that the law fits, and fits it to the actuator."""
 
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,8 +41,8 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
         if name in fits:  # a gain is wrong
             raise
         raise ValueError(f"{error}; these laws fit: {', '.join(fits)}") from None
-    for words, most, of in made.holds:
-        if (value := of(plant)) >= most:
+    for words, most, value in _validity(made, plant):
+        if value >= most:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
                 "set a shorter dt or a lower rate_limit",
@@ -90,7 +91,16 @@ def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
     """Conditions under which the controller of that name works: for each the number in words, its
     bound, and its value in the env, single or vector, which must be below the bound."""
     plant, _ = _plant(name, env, {})
-    return [(words, most, of(plant)) for words, most, of in _made(name, plant, {}).holds]
+    return _validity(_made(name, plant, {}), plant)
+
+
+def _validity(law: Controller, plant: Plant) -> list[tuple[str, float, float]]:
+    """`validity` of a law. Until the moment m of its coils acts, the field B rotates in body axes,
+    at most at the rate limit; beyond a quarter turn m x B speeds up the body."""
+    if law.late is None:
+        return []
+    turn = plant.env.rate_limit * (law.late * plant.env.dt + plant.delay + plant.lag)
+    return [("turn at the rate limit until a command acts [rad]", 0.5 * math.pi, turn)]
 
 
 def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:

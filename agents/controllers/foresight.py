@@ -112,7 +112,7 @@ class Foreseeing(Controller):
         self.policy, self.dt, self.delay, self.lag = policy, plant.env.dt, plant.delay, plant.lag
         self.substeps = plant.given["substeps"]
         self.of_means = False
-        self.holds = policy.holds  # type: ignore[misc]  # of other laws their class has it
+        self.late = policy.late
         self.inertia = np.asarray(plant.body.inertia)
         self.inverse = np.linalg.inv(self.inertia)
         self.potential = None if plant.target else plant.potential
