@@ -54,14 +54,6 @@ _LAWS: dict[type, str] = {
 }
 
 
-# New names in these pieces of a supervisor, whose laws read rows of another width.
-_SIZES = {"OBSERVATIONS": "", "ACTIONS": ""}
-_OF_MODES = {
-    "wheels": {"answer": "point", **_SIZES},
-    "b_dot": {"answer": "damp", "DRAG": "DAMPING", **_SIZES},
-}
-
-
 def export_c(
     folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -87,14 +79,7 @@ def export_c(
         .replace("@SEEN@", _initialiser(seen))
         .replace("@ANSWERS@", _initialiser(answers))
     )
-    texts = [*map(_piece, [*pieces, "act"])]
-    if isinstance(policy, controllers.Supervisor):  # its laws' functions need different names
-        for one, names in _OF_MODES.items():
-            texts[pieces.index(one)] = _rename(texts[pieces.index(one)], names)
-    if isinstance(policy, controllers.SwingUp):
-        before = pieces.index("swing_up") - 1
-        texts[before] = _rename(texts[before], {"torque": "upright"})
-    code = _with_helpers("\n".join(texts))
+    code = _with_helpers("\n".join([*pieces, _piece("act")]))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
@@ -146,11 +131,11 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
-    """Names of the pieces, numbers by name, more than the code needs, and the C type in which the
-    code equals `predict`."""
+    """The pieces, numbers by name, more than the code needs, and the C type in which the code
+    equals `predict`."""
     if isinstance(policy, Network):
         remembers = [] if policy.integral is None else ["integral"]
-        return [*remembers, "network"], _of_network(policy), "float"
+        return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
@@ -187,11 +172,12 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         follow = ["find_sun"]
     caught = []
     if isinstance(law, controllers.SwingUp):  # another law catches it upright
-        caught = [_LAWS[type(law.catcher)]]
+        caught = [_rename(_piece(_LAWS[type(law.catcher)]), {"torque": "upright"})]
         numbers |= _parts(law.catcher)[1]
-    whole = ["sight", *follow, "look", *caught, piece, *(out or ["direct"])]
-    alone = isinstance(law, controllers.BDot | controllers.SpinByScale)
-    return [piece] if alone else whole, numbers, "double"
+    before, after = ["sight", *follow, "look"], [piece, *(out or ["direct"])]
+    if isinstance(law, controllers.BDot | controllers.SpinByScale):
+        before, after = [], [piece]
+    return [*map(_piece, before), *caught, *map(_piece, after)], numbers, "double"
 
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
@@ -218,7 +204,13 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         "tumbling": supervising.AGAIN * policy.calm, "sure": policy.sure,
         "near": supervising.NEAR,
     }  # fmt: skip
-    return [*pieces, "b_dot", "find_sun", "acquire", "supervise"], numbers, sharp
+    # The functions of its laws need other names, and read rows of another width.
+    *others, wheels = pieces
+    sizes = {"OBSERVATIONS": "", "ACTIONS": ""}
+    point = _rename(wheels, sizes | {"answer": "point"})
+    damp = _rename(_piece("b_dot"), sizes | {"answer": "damp", "DRAG": "DAMPING"})
+    modes = map(_piece, ("find_sun", "acquire", "supervise"))
+    return [*others, point, damp, *modes], numbers, sharp
 
 
 def _rename(code: str, names: Mapping[str, str]) -> str:
