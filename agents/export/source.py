@@ -107,11 +107,13 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
     they are its first."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
+    answers: list[Any] = []
     memory: Any = None
     over, modes = False, isinstance(policy, controllers.Supervisor)
     while not over and len(seen) < (10 * VECTORS if memory is None else VECTORS):
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
+        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
         if modes and len(seen) in (5, 10):  # stop it, then face the Sun, to reach the other modes
@@ -122,12 +124,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
             observation, _ = env.reset(options={"state": state})
     spread = np.linspace(0, len(seen) - 1, VECTORS).astype(int)
     picked = spread if memory is None else range(min(VECTORS, len(seen)))
-    chosen = np.array(seen)[picked]
-    answers, memory = [], None
-    for one in chosen:
-        action, memory = policy.predict(one, memory)
-        answers.append(action)
-    return chosen, np.array(answers)
+    return np.array(seen)[picked], np.array(answers)[picked]
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
