@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.planning import episodes_of
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
@@ -43,10 +43,10 @@ class Plant:
     """
 
     def __init__(self, env: Any, out: int | None = None) -> None:
-        base = unwrapped(env)
+        base, episodes = episodes_of(env)
         _refuse_wrappers(env)
         actuator: Any = base.actuator
-        parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
+        parts, assembly = episodes.setup.parts, episodes.setup.actuator
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
@@ -74,7 +74,7 @@ class Plant:
         self.given: dict[str, Any] = {
             "body": base.body,
             "integrator": base.integrator,
-            "substeps": base.episodes.setup.substeps,
+            "substeps": episodes.setup.substeps,
             "torque_limit": base.torque_limit,
             "mixing": np.diag(base.torque_limit),
             "rate_limit": base.rate_limit,
@@ -136,14 +136,6 @@ class Plant:
         )
         found = tuple(one.name for one in rest[: len(names)])
         return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
-
-
-def unwrapped(env: Any) -> AttitudeEnv | AttitudeVectorEnv:
-    """The env inside its wrappers; ValueError unless it is rbgym's."""
-    base = getattr(env, "unwrapped", None)
-    if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
-    return base
 
 
 def plant_of(env: Any) -> Plant:

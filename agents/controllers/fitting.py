@@ -12,10 +12,11 @@ from gymnasium.spaces import Box
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of, unwrapped
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
 from rbgym.agents.controllers.foresight import PREDICTED, Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
+from rbgym.envs.planning import episodes_of
 
 
 def maker(name: str) -> Callable[..., Controller]:
@@ -79,7 +80,7 @@ def readable(env: Any) -> list[Any]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
     if it has a delay or a lag, that without the pending commands and the response, where all other
     columns are `PREDICTED`. ValueError unless it is rbgym's."""
-    base = unwrapped(env)
+    base, _ = episodes_of(env)
     space = getattr(env, "single_observation_space", env.observation_space)
     late = base.columns.get("actuator")
     if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
