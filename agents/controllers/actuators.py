@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Bound, Controller, Law, Plant, fresh, shortened, without
+from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, shortened, without
 from rbgym.arguments import count, finite, flag
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling, Torque
@@ -29,17 +29,6 @@ def damping_gain(coils: MagneticCoils, body: RigidBody) -> float:
 def _square(field: Array) -> Array:
     """|B|^2 (n, 1), above zero."""
     return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
-
-
-def _field_turned(periods: float) -> Bound:
-    """A bound for laws whose moment m is so many control periods old on average. In body axes the
-    field B rotates meanwhile, at most at the rate limit; beyond a quarter turn m x B speeds up the
-    body."""
-    return Bound(
-        "turn at the rate limit until a command acts [rad]",
-        0.5 * np.pi,
-        lambda plant: plant.env.rate_limit * (periods * plant.env.dt + plant.delay + plant.lag),
-    )
 
 
 @dataclass(eq=False)
@@ -92,7 +81,7 @@ class MagneticRate(_FieldDamping):
     """
 
     rate_limit: float
-    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(0.5),)
+    late = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,7 +125,7 @@ class BDot(_FieldDamping):
     dt: float
     bang_bang: bool = False
     by_name: ClassVar[bool] = True
-    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(1.0),)
+    late = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,7 +166,7 @@ class MagneticAllocation(Controller):
     dipole: float
     field: float
     first: int = 7
-    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(0.5),)
+    late = 0.5
 
     def __post_init__(self) -> None:
         self.least = self.first + 3

@@ -1,9 +1,8 @@
 """Base of classical controllers: an env as a plant, the interface of policies, torque limits."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import gymnasium as gym
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.planning import episodes_of
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
@@ -44,10 +43,10 @@ class Plant:
     """
 
     def __init__(self, env: Any, out: int | None = None) -> None:
-        base = unwrapped(env)
+        base, episodes = episodes_of(env)
         _refuse_wrappers(env)
         actuator: Any = base.actuator
-        parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
+        parts, assembly = episodes.setup.parts, episodes.setup.actuator
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
@@ -75,7 +74,7 @@ class Plant:
         self.given: dict[str, Any] = {
             "body": base.body,
             "integrator": base.integrator,
-            "substeps": base.episodes.setup.substeps,
+            "substeps": episodes.setup.substeps,
             "torque_limit": base.torque_limit,
             "mixing": np.diag(base.torque_limit),
             "rate_limit": base.rate_limit,
@@ -139,14 +138,6 @@ class Plant:
         return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
 
 
-def unwrapped(env: Any) -> AttitudeEnv | AttitudeVectorEnv:
-    """The env inside its wrappers; ValueError unless it is rbgym's."""
-    base = getattr(env, "unwrapped", None)
-    if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
-    return base
-
-
 def plant_of(env: Any) -> Plant:
     """The plant of an env; a plant is returned unchanged."""
     return env if isinstance(env, Plant) else Plant(env)
@@ -161,15 +152,6 @@ def without(wheels: Any, out: int | None) -> Any:
         raise ValueError(f"out must be None, or one of 0 to 3 of four wheels, got {out!r}")
     del axes[int(out)]
     return replace(wheels, axes=axes)
-
-
-class Bound(NamedTuple):
-    """A condition for a law to work: a number of the plant, of(plant), must stay below `most`.
-    words: what the number is."""
-
-    words: str
-    most: float
-    of: Callable[[Plant], float]
 
 
 def _refuse_wrappers(env: Any) -> None:
@@ -203,12 +185,12 @@ class Controller:
     """Maps observations to commands; a subclass has `commands`, or `act` if it has a memory.
     least: least number of columns of an observation; usual: allowed numbers in words, for errors if
     least is 0. by_name: whether it finds its columns by name, and needs no attitude in front.
-    holds: conditions of the env under which it works."""
+    late: how many control periods old the moment of its coils is on average; None without coils."""
 
     least = 0
     usual = "one row or n rows of"
     by_name: ClassVar[bool] = False
-    holds: ClassVar[tuple[Bound, ...]] = ()
+    late: float | None = None
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:

@@ -1,5 +1,6 @@
 """Makes a controller by name for an env: checks that the law fits, and fits it to the actuator."""
 
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,10 +12,11 @@ from gymnasium.spaces import Box
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of, unwrapped
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
 from rbgym.agents.controllers.foresight import PREDICTED, Foreseeing, Learned
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
+from rbgym.envs.planning import episodes_of
 
 
 def maker(name: str) -> Callable[..., Controller]:
@@ -40,8 +42,8 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
         if name in fits:  # a gain is wrong
             raise
         raise ValueError(f"{error}; these laws fit: {', '.join(fits)}") from None
-    for words, most, of in made.holds:
-        if (value := of(plant)) >= most:
+    for words, most, value in _validity(made, plant):
+        if value >= most:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
                 "set a shorter dt or a lower rate_limit",
@@ -78,7 +80,7 @@ def readable(env: Any) -> list[Any]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
     if it has a delay or a lag, that without the pending commands and the response, where all other
     columns are `PREDICTED`. ValueError unless it is rbgym's."""
-    base = unwrapped(env)
+    base, _ = episodes_of(env)
     space = getattr(env, "single_observation_space", env.observation_space)
     late = base.columns.get("actuator")
     if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
@@ -90,7 +92,16 @@ def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
     """Conditions under which the controller of that name works: for each the number in words, its
     bound, and its value in the env, single or vector, which must be below the bound."""
     plant, _ = _plant(name, env, {})
-    return [(words, most, of(plant)) for words, most, of in _made(name, plant, {}).holds]
+    return _validity(_made(name, plant, {}), plant)
+
+
+def _validity(law: Controller, plant: Plant) -> list[tuple[str, float, float]]:
+    """`validity` of a law. Until the moment m of its coils acts, the field B rotates in body axes,
+    at most at the rate limit; beyond a quarter turn m x B speeds up the body."""
+    if law.late is None:
+        return []
+    turn = plant.env.rate_limit * (law.late * plant.env.dt + plant.delay + plant.lag)
+    return [("turn at the rate limit until a command acts [rad]", 0.5 * math.pi, turn)]
 
 
 def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:

@@ -37,8 +37,10 @@ class Prediction(NamedTuple):
     """The predicted state of n bodies.
 
     rates: (n, 3) [rad/s]. turn: (n, 4), future body axes to present body axes. wheels: (n, k),
-    their momenta [N m s]. response: (n, channels), of the lag. extra: (n, 3) [rad/s^2], body axes,
-    the acceleration that the equation of motion leaves out.
+    their momenta [N m s]. response: (n, channels), of the lag. The others do not change: extra:
+    (n, 3) [rad/s^2], body axes, the acceleration that the equation of motion leaves out. up, field:
+    vectors from outside, present body axes (n, 3): the vertical, and the magnetic field [T], (n, 0)
+    if it is not shown.
     """
 
     rates: Array
@@ -46,12 +48,6 @@ class Prediction(NamedTuple):
     wheels: Array
     response: Array
     extra: Array
-
-
-class Outside(NamedTuple):
-    """Vectors from outside, present body axes (n, 3): the vertical, and the magnetic field [T],
-    (n, 0) if it is not shown."""
-
     up: Array
     field: Array
 
@@ -116,7 +112,7 @@ class Foreseeing(Controller):
         self.policy, self.dt, self.delay, self.lag = policy, plant.env.dt, plant.delay, plant.lag
         self.substeps = plant.given["substeps"]
         self.of_means = False
-        self.holds = policy.holds  # type: ignore[misc]  # of other laws their class has it
+        self.late = policy.late
         self.inertia = np.asarray(plant.body.inertia)
         self.inverse = np.linalg.inv(self.inertia)
         self.potential = None if plant.target else plant.potential
@@ -149,23 +145,23 @@ class Foreseeing(Controller):
     def predicted(self, rows: Array, extra: Array, gained: Array) -> Array:
         """The predicted observations (n, columns), which the law sees. extra: see `Prediction`.
         gained (n, 3): the change of a target's rates until then [rad/s], present body axes."""
-        ahead, outside = self.present(rows, extra), self.outside(rows)
+        ahead = self.present(rows, extra)
         for command, seconds in self.pending(rows):
-            ahead = self.moved(ahead, command, outside, seconds)
+            ahead = self.moved(ahead, command, seconds)
         if self.lag:
-            ahead = self.without_lag(ahead, outside)
+            ahead = self.without_lag(ahead)
         return self.observations(rows, ahead, gained)
 
     def after_period(self, rows: Array, command: Array, extra: Array) -> Prediction:
         """The predicted state after the control period that begins with this command. As in the
         env, what acts in a step of the integrator is the mean of it."""
-        ahead, outside = self.present(rows, extra), self.outside(rows)
-        acting, h = [*self.pending(rows), (command, self.dt)], self.dt / self.substeps
+        ahead, h = self.present(rows, extra), self.dt / self.substeps
+        acting = [*self.pending(rows), (command, self.dt)]
         parts = max(_PARTS // self.substeps, 1)
         for step in range(self.substeps):
             held, response = self.respond(ahead.response, mean_of(acting, step * h, h), h)
             for _ in range(parts):
-                ahead = self.turned(ahead, held, outside, h / parts)
+                ahead = self.turned(ahead, held, h / parts)
             ahead = ahead._replace(response=response)
         return ahead
 
@@ -173,11 +169,9 @@ class Foreseeing(Controller):
         """The state now."""
         turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
         rates, wheels = self.quantity(rows, _RATES), self.quantity(rows, "wheel_momentum")
-        return Prediction(rates, turn, wheels, rows[:, self.response : self.waiting], extra)
-
-    def outside(self, rows: Array) -> Outside:
-        """What is outside the body, as it is seen now."""
-        return Outside(rotate_inverse(rows[:, :4], _UP), self.quantity(rows, "magnetic_field"))
+        up, field = rotate_inverse(rows[:, :4], _UP), self.quantity(rows, "magnetic_field")
+        response = rows[:, self.response : self.waiting]
+        return Prediction(rates, turn, wheels, response, extra, up, field)
 
     def pending(self, rows: Array) -> Iterator[tuple[Array, float]]:
         """The pending commands (n, channels), and how long each will act [s], oldest first."""
@@ -185,14 +179,12 @@ class Foreseeing(Controller):
             command = rows[:, self.waiting + age * self.channels :][:, : self.channels]
             yield command, min(self.dt, self.delay - age * self.dt)  # a part has acted already
 
-    def moved(
-        self, ahead: Prediction, command: Array, outside: Outside, seconds: float
-    ) -> Prediction:
+    def moved(self, ahead: Prediction, command: Array, seconds: float) -> Prediction:
         """The state after a command has acted for some seconds."""
         h = seconds / _PARTS
         for _ in range(_PARTS if seconds else 0):
             acting, response = self.respond(ahead.response, command, h)
-            ahead = self.turned(ahead, acting, outside, h)._replace(response=response)
+            ahead = self.turned(ahead, acting, h)._replace(response=response)
         return ahead
 
     def quantity(self, rows: Array, name: str) -> Array:
@@ -207,46 +199,45 @@ class Foreseeing(Controller):
         x, lack = h / self.lag, response - command
         return command - np.expm1(-x) / x * lack, command + np.exp(-x) * lack
 
-    def turned(self, ahead: Prediction, acting: Array, outside: Outside, h: float) -> Prediction:
+    def turned(self, ahead: Prediction, acting: Array, h: float) -> Prediction:
         """The state h seconds later, but for the response, by the midpoint rule. acting: (n,
         channels), as fractions of full commands."""
-        omega, turn, wheels, response, extra = ahead
+        omega, turn, wheels, *others = ahead
         drawn = acting[:, : wheels.shape[1]] * self.motor  # the wheels have the first commands
-        a = self.acceleration(omega, acting, wheels, turn, outside) + extra
-        half = omega + 0.5 * h * a
+        half = omega + 0.5 * h * self.acceleration(ahead, acting)
         middle = multiply(turn, from_rotation_vector(0.5 * h * half))
         wheels = wheels - 0.5 * h * drawn
-        a = self.acceleration(half, acting, wheels, middle, outside) + extra
+        a = self.acceleration(Prediction(half, middle, wheels, *others), acting)
         after = multiply(turn, from_rotation_vector(h * half))
-        return Prediction(omega + h * a, after, wheels - 0.5 * h * drawn, response, extra)
+        return Prediction(omega + h * a, after, wheels - 0.5 * h * drawn, *others)
 
-    def acceleration(
-        self, omega: Array, acting: Array, wheels: Array, turn: Array, outside: Outside
-    ) -> Array:
+    def acceleration(self, ahead: Prediction, acting: Array) -> Array:
         """Angular acceleration (n, 3) [rad/s^2] under the commands that act (n, channels)."""
-        momentum, torque = omega @ self.inertia, self.torque(acting, turn, outside)
+        momentum, torque = ahead.rates @ self.inertia, self.torque(ahead, acting)
         if self.wheels is not None:
-            momentum = momentum + wheels @ self.wheels.matrix.T
+            momentum = momentum + ahead.wheels @ self.wheels.matrix.T
         if self.potential is not None:
-            torque = torque + weight_torque(self.potential, rotate_inverse(turn, outside.up))
-        return np.asarray((torque - np.cross(omega, momentum)) @ self.inverse)
+            up = rotate_inverse(ahead.turn, ahead.up)
+            torque = torque + weight_torque(self.potential, up)
+        change = (torque - np.cross(ahead.rates, momentum)) @ self.inverse
+        return np.asarray(change + ahead.extra)
 
-    def torque(self, acting: Array, turn: Array, outside: Outside) -> Array:
+    def torque(self, ahead: Prediction, acting: Array) -> Array:
         """The torque of commands (n, channels) [N m, body], that of coils included."""
         torque = acting @ self.mixing.T
         if self.coils is None:
             return np.asarray(torque)
         moment = acting[:, self.coils.place] * self.coils.factor
-        return np.asarray(torque + np.cross(moment, rotate_inverse(turn, outside.field)))
+        return np.asarray(torque + np.cross(moment, rotate_inverse(ahead.turn, ahead.field)))
 
-    def without_lag(self, ahead: Prediction, outside: Outside) -> Prediction:
+    def without_lag(self, ahead: Prediction) -> Prediction:
         """The state (q_e, omega_e) that new commands move without a lag, see the class."""
-        omega, turn, wheels, r, extra = ahead
-        rest = self.lag * r
+        omega, turn, wheels, *others = ahead
+        rest = self.lag * ahead.response
+        gained = self.torque(ahead, rest) @ self.inverse + self.lag * ahead.extra
         after = multiply(turn, from_rotation_vector(self.lag * omega))
-        gained = self.torque(rest, turn, outside) @ self.inverse + self.lag * extra
         wheels = wheels - rest[:, : wheels.shape[1]] * self.motor
-        return Prediction(omega + gained, after, wheels, r, extra)
+        return Prediction(omega + gained, after, wheels, *others)
 
     def observations(self, rows: Array, ahead: Prediction, gained: Array) -> Array:
         """Observations (n, columns) of a predicted state; gained: as in `predicted`."""

@@ -206,12 +206,6 @@ class SpinLQR(BodyLaw):
         A[2:, 2:] = inverse @ (push - turn @ self.inertia)
         self.gain = held_gain(A, B, self.dt, weights[[0, 0, 1, 1, 2]], self.limits)
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        if plant.goal.sin_nutation != 0.0:
-            raise ValueError(f"env must have an upright axis as its goal, got {plant.goal!r}")
-        return super().arguments(plant)
-
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         return _upright(self, q, omega - self.wanted)
 

@@ -78,7 +78,6 @@ class AxisPD(BodyLaw):
         self.refuse_gains("frequency", "damping", "spin_time")
         heavy = isinstance(self.potential, HeavyTop | SoftWall)
         self.axis = np.asarray(self.potential.axis if heavy else (0.0, 0.0, 1.0))
-        self.mgl = self.potential.mgl if isinstance(self.potential, HeavyTop) else 0.0
         self.stiffness = 2 * self.frequency**2 * self.inertia
         along = np.outer(self.axis, self.axis)
         rates = 2 * self.damping * self.frequency * (np.eye(3) - along) + along / self.spin_time

@@ -62,7 +62,7 @@ class Supervisor(Controller):
     calm: float = math.radians(1.0)
     sure: float = math.radians(3.0)
     by_name: ClassVar[bool] = True
-    holds = BDot.holds
+    late = BDot.late
 
     def __post_init__(self) -> None:
         parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}

@@ -12,13 +12,14 @@ from rbgym.agents.controllers.base import read_by_laws, relative
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined, read_by_networks
 from rbgym.envs.base import AttitudeEnv
-from rbgym.envs.parts.columns import Column, bounds
+from rbgym.envs.parts.columns import Column
 
 CONVENTIONS = (
     "Quaternions are scalar first (w, x, y, z), of unit length, and map body to world; relative to "
     "a target, body to target. observation = quantity / scale, cut at low and high; commanded "
     "quantity = scale * action, the action cut at +-1 and held for one control period."
 )
+_SIDES = "low", "high"
 Entry = dict[str, Any]
 
 
@@ -40,11 +41,9 @@ def row(env: AttitudeEnv, policy: Any, observation: Any) -> Any:
     return np.asarray(flat(observation), np.float32)
 
 
-def contract(
-    env: AttitudeEnv, policy: Any, sides: Any, about: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """The contract as data for JSON. sides: two rows, the lowest and highest observations. about:
-    further entries, such as the policy's name; ValueError for values that JSON cannot hold."""
+def contract(env: AttitudeEnv, policy: Any, about: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The contract as data for JSON. about: further entries, such as the policy's name; ValueError
+    for values that JSON cannot hold."""
     try:
         more = json.loads(json.dumps(dict(about or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -55,21 +54,20 @@ def contract(
         **more,
         "control_period_s": env.dt,
         "conventions": CONVENTIONS,
-        "observation": _entries(columns.values(), sides),
-        "action": _entries(env.commands.values(), bounds(env.commands.values())),
+        "observation": _entries(columns.values()),
+        "action": _entries(env.commands.values()),
         "resolved": env.resolved,
     }
 
 
-def _entries(columns: Iterable[Column], sides: Any) -> list[Entry]:
-    """Convert columns to data for JSON. sides: lowest and highest of each."""
+def _entries(columns: Iterable[Column]) -> list[Entry]:
+    """Convert columns to data for JSON, with the bounds in float32, as the spaces have them."""
     return [
         {
             **{name: getattr(one, name) for name in ("first", "name", "size", "unit", "frame")},
             "scale": [*one.scale],  # type: ignore[misc]
             **({"what": one.words} if one.words else {}),
-            "low": np.asarray(sides[0][one.place], np.float64).tolist(),
-            "high": np.asarray(sides[1][one.place], np.float64).tolist(),
+            **{side: np.asarray(getattr(one, side), np.float32).tolist() for side in _SIDES},
         }
         for one in columns
     ]

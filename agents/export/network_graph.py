@@ -32,8 +32,8 @@ def export_onnx(
     network = bare(policy, base)
     if not isinstance(network, Network) or network.integral is not None:
         raise ValueError(f"policy must be a network without memory, got {network!r}")
-    _, _, bounds = met(base, network)
-    content = contract(base, network, bounds, about)
+    met(base, network)  # raises for observations of another width
+    content = contract(base, network, about)
     arrays: list[Any] = []
     nodes: list[Any] = []
 

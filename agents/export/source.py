@@ -17,7 +17,7 @@ from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
-from rbgym.agents.policies.network import joined, quaternions_of
+from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
 from rbgym.potentials import soft_wall as wall
@@ -27,42 +27,30 @@ VECTORS = 16  # golden vectors, from one episode
 # Tolerances between a build's answers and `predict`, as fractions of a full command: one unit in
 # the last place if the arithmetic is the same, round-off of float32 if not.
 EXACT, ROUNDED = 2.0**-23, 1e-4
-_SIDES = "low", "high"
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 # Sizes of the memory's fields, where they are not three.
 _WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
-# The law's piece of C, and the attributes of the law that it needs as constants.
-_LAWS: dict[type, tuple[str, ...]] = {
-    controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
-    controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
-    controllers.QuaternionFeedback: ("quaternion_feedback", "stiffness", "drag", "linear",
-                                     "braking", "fastest", "gyroscopic"),
-    controllers.BangBang: ("bang_bang", "h", "braking", "fastest"),
-    controllers.Hysteretic: ("hysteretic", "stiffness", "drag", "delta"),
-    controllers.GeometricTracking: ("geometric", "stiffness", "drag"),
-    controllers.Detour: ("detour", "stiffness", "drag", "margin"),
-    controllers.PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed",
-                         "near", "creep", "pace", "pull", "arm"),
-    controllers.RateDamping: ("rate_damping", "time"),
-    controllers.SunPointing: ("sun_pointing", "stiffness", "drag"),
-    controllers.AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
-    controllers.AttitudeLQR: ("attitude_lqr", "gain"),
-    controllers.UprightLQR: ("upright_lqr", "gain"),
-    controllers.SpinLQR: ("upright_lqr", "gain"),
-    controllers.SwingUp: ("swing_up",),
-    controllers.SpinByScale: ("scale", "rate_limit", "spin_scale", "width", "half_trace",
-                              "inertia"),
-    controllers.PrecessionLQR: ("precession_lqr", "gain", "along"),
-    controllers.MagneticRate: ("magnetic_rate", "rate_limit"),
-    controllers.BDot: ("b_dot", "dt", "bang_bang"),
-}  # fmt: skip
-
-
-# New names in these pieces of a supervisor, whose laws read rows of another width.
-_SIZES = {"OBSERVATIONS": "", "ACTIONS": ""}
-_OF_MODES = {
-    "wheels": {"answer": "point", **_SIZES},
-    "b_dot": {"answer": "damp", "DRAG": "DAMPING", **_SIZES},
+# The law's piece of C.
+_LAWS: dict[type, str] = {
+    controllers.AttitudePD: "attitude_pd",
+    controllers.AttitudePID: "attitude_pid",
+    controllers.QuaternionFeedback: "quaternion_feedback",
+    controllers.BangBang: "bang_bang",
+    controllers.Hysteretic: "hysteretic",
+    controllers.GeometricTracking: "geometric",
+    controllers.Detour: "detour",
+    controllers.PosePD: "attitude_pd",
+    controllers.RateDamping: "rate_damping",
+    controllers.SunPointing: "sun_pointing",
+    controllers.AxisPD: "axis_pd",
+    controllers.AttitudeLQR: "attitude_lqr",
+    controllers.UprightLQR: "upright_lqr",
+    controllers.SpinLQR: "upright_lqr",
+    controllers.SwingUp: "swing_up",
+    controllers.SpinByScale: "scale",
+    controllers.PrecessionLQR: "precession_lqr",
+    controllers.MagneticRate: "magnetic_rate",
+    controllers.BDot: "b_dot",
 }
 
 
@@ -80,8 +68,8 @@ def export_c(
     folder, base = Path(folder), checked_env(env)
     policy = bare(policy, base)
     pieces, numbers, sharp = _parts(policy)
-    seen, answers, bounds = met(base, policy)
-    content = contract(base, policy, bounds, about)
+    seen, answers = met(base, policy)
+    content = contract(base, policy, about)
     sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
              "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
@@ -91,14 +79,7 @@ def export_c(
         .replace("@SEEN@", _initialiser(seen))
         .replace("@ANSWERS@", _initialiser(answers))
     )
-    texts = [*map(_piece, [*pieces, "act"])]
-    if isinstance(policy, controllers.Supervisor):  # its laws' functions need different names
-        for one, names in _OF_MODES.items():
-            texts[pieces.index(one)] = _rename(texts[pieces.index(one)], names)
-    if isinstance(policy, controllers.SwingUp):
-        before = pieces.index("swing_up") - 1
-        texts[before] = _rename(texts[before], {"torque": "upright"})
-    code = _with_helpers("\n".join(texts))
+    code = _with_helpers("\n".join([*pieces, _piece("act")]))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
@@ -120,17 +101,19 @@ def bare(policy: Any, env: Any) -> Any:
     return replace(found, quaternions=quaternions_of(env)) if known else found
 
 
-def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
+def met(env: Any, policy: Any) -> tuple[Any, Any]:
     """Fly the episode of seed 0; returns observations (n, width) and the policy's answers to them
-    (n, channels), both float32, and the bounds of an observation, two rows. The observations are
-    spread over the episode; for a law with memory they are its first."""
+    (n, channels), both float32. The observations are spread over the episode; for a law with memory
+    they are its first."""
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
+    answers: list[Any] = []
     memory: Any = None
     over, modes = False, isinstance(policy, controllers.Supervisor)
     while not over and len(seen) < (10 * VECTORS if memory is None else VECTORS):
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)
+        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
         if modes and len(seen) in (5, 10):  # stop it, then face the Sun, to reach the other modes
@@ -141,26 +124,15 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
             observation, _ = env.reset(options={"state": state})
     spread = np.linspace(0, len(seen) - 1, VECTORS).astype(int)
     picked = spread if memory is None else range(min(VECTORS, len(seen)))
-    chosen = np.array(seen)[picked]
-    answers, memory = [], None
-    for one in chosen:
-        action, memory = policy.predict(one, memory)
-        answers.append(action)
-    space = env.observation_space
-    if not env.task.split:
-        sides = [space.low, space.high]
-    elif isinstance(policy, Network):
-        sides = [joined({key: getattr(space[key], side) for key in space}) for side in _SIDES]
-    else:
-        sides = [space["observation"].low, space["observation"].high]
-    return chosen, np.array(answers), np.array(sides)
+    return np.array(seen)[picked], np.array(answers)[picked]
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
-    """Names of the pieces, numbers by name, and the C type in which the code equals `predict`."""
+    """The pieces, numbers by name, more than the code needs, and the C type in which the code
+    equals `predict`."""
     if isinstance(policy, Network):
         remembers = [] if policy.integral is None else ["integral"]
-        return [*remembers, "network"], _of_network(policy), "float"
+        return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
@@ -187,8 +159,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
             f"policy must be a network without LSTM or one of the laws {able}, without a delay "
             f"or a lag, got {got if late else type(law).__name__}"
         )
-    piece, *names = _LAWS[type(law)]
-    numbers |= _of_law(law) | {name: getattr(law, name) for name in names}
+    piece, numbers = _LAWS[type(law)], _of_law(law) | numbers
     follow = ["moving_target"] if getattr(law, "moving", False) and law.dt else []
     if isinstance(law, controllers.PosePD):
         out = [*(["dock"] if follow else []), "pose"]
@@ -198,11 +169,12 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         follow = ["find_sun"]
     caught = []
     if isinstance(law, controllers.SwingUp):  # another law catches it upright
-        caught = [_LAWS[type(law.catcher)][0]]
+        caught = [_rename(_piece(_LAWS[type(law.catcher)]), {"torque": "upright"})]
         numbers |= _parts(law.catcher)[1]
-    whole = ["sight", *follow, "look", *caught, piece, *(out or ["direct"])]
-    alone = isinstance(law, controllers.BDot | controllers.SpinByScale)
-    return [piece] if alone else whole, numbers, "double"
+    before, after = ["sight", *follow, "look"], [piece, *(out or ["direct"])]
+    if isinstance(law, controllers.BDot | controllers.SpinByScale):
+        before, after = [], [piece]
+    return [*map(_piece, before), *caught, *map(_piece, after)], numbers, "double"
 
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
@@ -229,7 +201,13 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         "tumbling": supervising.AGAIN * policy.calm, "sure": policy.sure,
         "near": supervising.NEAR,
     }  # fmt: skip
-    return [*pieces, "b_dot", "find_sun", "acquire", "supervise"], numbers, sharp
+    # The functions of its laws need other names, and read rows of another width.
+    *others, wheels = pieces
+    sizes = {"OBSERVATIONS": "", "ACTIONS": ""}
+    point = _rename(wheels, sizes | {"answer": "point"})
+    damp = _rename(_piece("b_dot"), sizes | {"answer": "damp", "DRAG": "DAMPING"})
+    modes = map(_piece, ("find_sun", "acquire", "supervise"))
+    return [*others, point, damp, *modes], numbers, sharp
 
 
 def _rename(code: str, names: Mapping[str, str]) -> str:
@@ -261,23 +239,20 @@ def _of_network(network: Network) -> dict[str, Any]:
 
 
 def _of_law(law: Any) -> dict[str, Any]:
+    """The attributes of a law, and what else its piece needs."""
+    numbers = {"rates": 4, "columns": 7, "wanted": np.zeros(3)} | vars(law)
     if isinstance(law, controllers.BDot | controllers.MagneticRate):
-        return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7, "rates": 4}
+        return numbers | _of_field(law, law.width) | {"drag": law.factor * law.gain}
     if isinstance(law, controllers.SpinByScale):
         n, scaling = law.frequency, law.scaling
-        return {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
-                "force": law.strength * scaling.force}  # fmt: skip
-    numbers = {
-        "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
-        "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
-        "envelope": law.envelope, "facets": len(law.envelope), "rates": 4,
-        "wanted": getattr(law, "wanted", np.zeros(3)),
-    }  # fmt: skip
+        return numbers | {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
+                          "force": law.strength * scaling.force}  # fmt: skip
+    numbers |= {"mass": law.body.mass, "facets": len(law.envelope)}
+    if law.width == 10:
+        numbers["columns"] = 10
     if isinstance(law, controllers.SunPointing):
-        return numbers | {
-            "rates": law.rates, "sun": law.cells, "cells": len(law.facing), "normals": law.facing,
-            "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7,
-        }  # fmt: skip
+        numbers |= {"sun": law.cells, "cells": len(law.facing), "normals": law.facing,
+                    "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7}  # fmt: skip
     if isinstance(law, controllers.PosePD) and law.moving:
         numbers["columns"] = law.least
     if isinstance(law, controllers.Detour):
@@ -290,12 +265,12 @@ def _of_law(law: Any) -> dict[str, Any]:
                     "near": np.cos(law.capture)}  # fmt: skip
     if isinstance(law, controllers.AxisPD | controllers.PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}
-    if not isinstance(law, controllers.AxisPD):
-        return numbers
-    if not isinstance(law.potential, SoftWall):
-        return numbers | {"mgl": law.mgl}
-    sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
-    return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
+    if isinstance(law, controllers.AxisPD) and isinstance(law.potential, SoftWall):
+        sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
+        numbers |= {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
+    elif isinstance(law, controllers.AxisPD):
+        numbers["mgl"] = getattr(law.potential, "mgl", 0.0)
+    return numbers
 
 
 def _piece(name: str) -> str:

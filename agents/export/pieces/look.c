@@ -8,7 +8,7 @@ static sight look(rbgym_memory *memory, const real *observation)
         now.wanted[i] = observation[COLUMNS - 3 + i] * RATE_LIMIT;
 #endif
     }
-#ifdef MOVING
+#ifdef FOLLOWS
     follow(&now);
 #endif
     return now;

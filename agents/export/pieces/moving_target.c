@@ -1,4 +1,4 @@
-#define MOVING
+#define FOLLOWS
 
 /* The target's acceleration: the change of its rate in its own axes since the last call, a control
    period ago. */
