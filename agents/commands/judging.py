@@ -185,6 +185,10 @@ def evaluate(
     names = [*options.known_policies(targets), *(policy or [])]
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
+    if intervals and (as_json or len(names) == 1):
+        raise ValueError(
+            f"--intervals must be of two policies or more, without --json, got {names}"
+        )
     from rbgym.agents.judge import evaluation, tables
     from rbgym.agents.judge.episodes import contenders
 
@@ -213,8 +217,6 @@ def evaluate(
             )
             for one in shown.track(judged, description="policies")
         }
-    if as_json and intervals:
-        raise ValueError("--intervals plays no part with --json")
     if as_json:
         heads = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
         print_json({name: heads[name] | e.as_dict() for name, e in evaluations.items()})
@@ -228,7 +230,8 @@ def evaluate(
 
         plots.save(plots.comparison(evaluations), plot)
     if video:
-        videos.film(video, env, judged, episode=video_episode)
+        start = next(iter(evaluations.values())).played.start(video_episode)
+        videos.film(video, env, judged, start)
 
 
 @command(

@@ -111,6 +111,7 @@ class PlayedEpisodes:
     channels), both nan at the start; wheel_speed (instants, n, wheels) relative to the body
     [rad/s]; relative (instants, n, 4), attitude relative to the target, or nan. dt: control period
     [s]. settled: angle [rad] and rate [rad/s] within which the task is done after `hold` [s].
+    limit: of time [s].
     """
 
     seeds: NDArray[np.int64]
@@ -130,6 +131,11 @@ class PlayedEpisodes:
     dt: float
     settled: tuple[float, float]
     hold: float
+    limit: float
+
+    def start(self, episode: int) -> Starts:
+        """The start of one episode, counted from 0."""
+        return Starts([str(self.category[episode])], [int(self.seeds[episode])])
 
     @property
     def time(self) -> Array:
@@ -265,6 +271,7 @@ def _first_episodes(player: Player, starts: Starts) -> PlayedEpisodes:
         dt=float(env.dt),
         settled=(env.task.angle, env.task.rate),
         hold=float(env.dt * (env.task.settled_steps - 1)),
+        limit=float(env.dt * env.episodes.setup.limit),
         **found,
     )
 

@@ -119,8 +119,15 @@ def _median(values: Array) -> float | None:
 
 def settling(played: PlayedEpisodes) -> Array:
     """Time [s] from which each episode stays settled, inf where it does not; (n,)."""
-    done = (played.reached == 1.0) | np.isnan(played.reached)
-    return np.maximum(settling_times(done, played.dt) - played.hold, 0.0)
+    return settled_from(played.reached, played.lengths, played.dt, played.hold)
+
+
+def settled_from(reached: Array, lengths: NDArray[np.int64], dt: float, hold: float) -> Array:
+    """`settling` of n lanes. reached: (instants, n), 1.0 where the task is done, which needs `hold`
+    [s]; what comes after a lane's last period counts as its end. lengths: (n,), in periods dt."""
+    steps = np.minimum(np.arange(len(reached))[:, np.newaxis], lengths)
+    done = reached[steps, np.arange(len(lengths))] == 1.0
+    return np.maximum(settling_times(done, dt) - hold, 0.0)
 
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:

@@ -30,12 +30,12 @@ class Interval(NamedTuple):
 
 def merits(runs: Sequence[PlayedEpisodes]) -> dict[str, Array]:
     """Figures of each run and start, (runs, starts); all runs share the starts. An episode that
-    does not settle counts with its whole time [s]. "cost" exists only with constraints."""
+    does not settle counts with the time limit [s]. "cost" exists only with constraints."""
     costs = np.stack([one.costs for one in runs])
     return {
         "success": np.stack([one.success.astype(float) for one in runs]),
         "return": np.stack([one.returns for one in runs]),
-        "settling": np.stack([np.minimum(settling(one), one.time[-1]) for one in runs]),
+        "settling": np.stack([np.minimum(settling(one), one.limit) for one in runs]),
         "effort": np.stack([effort(one) for one in runs]),
         **({} if np.isnan(costs).any() else {"cost": costs}),
     }
@@ -57,11 +57,13 @@ def interval(values: Array, statistic: Callable[..., Any], *others: Array) -> In
 def differences(
     runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]
 ) -> dict[str, Interval]:
-    """The difference runs - others of each of `merits`: of interquartile means for the return, of
-    means for the rest; and "improvement", the probability of a larger return minus one half."""
+    """The difference runs - others of each of `merits` that both have: of interquartile means for
+    the return, of means for the rest; and "improvement", the probability of a larger return minus
+    one half."""
     ours, theirs = merits(runs), merits(others)
     found = {}
-    for name, own in ours.items():
+    for name in [one for one in ours if one in theirs]:
+        own = ours[name]
         middle: Callable[[Array], Any] = _interquartile_mean if name == "return" else np.mean
         found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
     ahead: Callable[..., float] = lambda a, b: float(0.5 * np.sign(a[:, None] - b).mean())  # noqa: E731

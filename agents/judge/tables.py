@@ -75,17 +75,19 @@ def print_evaluations(
 
 def print_differences(evaluations: Mapping[str, Evaluation]) -> None:
     """Print the difference of each from the first, with 95 % intervals over the starts."""
-    from rbgym.agents.judge.statistics import differences  # it needs scipy
+    from rbgym.agents.judge.statistics import Interval, differences  # it needs scipy
 
     (first, base), *others = evaluations.items()
-    rows, columns = list[tuple[str, ...]](), tuple[str, ...]()
+    found = {name: differences([one.played], [base.played]) for name, one in others}
+    columns = max(found.values(), key=len)  # a cost only where both have constraints
     units = {"settling": "settling [s]", "effort": "effort [N m s]"}
-    for name, one in others:
-        found = differences([one.played], [base.played])
-        columns = tuple(units.get(name, name) for name in found)
-        cells = (f"{x:+.3g} ({low:+.3g} to {high:+.3g})" for x, low, high in found.values())
-        rows.append((name, *cells))
-    print_table(f"More than {first}, 95 % intervals", ("policy", *columns), rows)
+
+    def cell(one: Interval | None) -> str:
+        return "-" if one is None else "{:+.3g} ({:+.3g} to {:+.3g})".format(*one)
+
+    rows = [(name, *(cell(one.get(c)) for c in columns)) for name, one in found.items()]
+    heads = (units.get(name, name) for name in columns)
+    print_table(f"More than {first}, 95 % intervals", ("policy", *heads), rows)
 
 
 def title(card: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.agents.cases import TEST_SEEDS, Starts, start_of
+from rbgym.agents.cases import Starts
 from rbgym.agents.judge.episodes import Contender, Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
@@ -51,14 +51,13 @@ class Timing(NamedTuple):
 
 
 def film(
-    path: Path, env_id: str, contenders: Sequence[Contender], episode: int = 0, size: int = 480
+    path: Path, env_id: str, contenders: Sequence[Contender], start: Starts, size: int = 480
 ) -> None:
-    """Write a video of one episode of the task's test set, with the contenders next to each other.
-    It ends two seconds after each contender has succeeded or its episode is over. path: ends in
-    .mp4 or .gif. episode: from 0. size: width and height of a contender's picture [pixels]. Raises
-    the errors of `require`."""
-    require(path, episode)
-    start = start_of(env_id, episode)
+    """Write a video of the episode from one start, with the contenders next to each other. It ends
+    two seconds after each contender has succeeded or its episode is over. path: ends in .mp4 or
+    .gif. size: width and height of a contender's picture [pixels]. Raises the errors of `require`.
+    """
+    require(path)
     plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]
     try:
         longest = max(plays, key=lambda play: play.dt * play.steps)
@@ -72,13 +71,12 @@ def film(
             play.env.close()
 
 
-def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> None:
+def require(path: Path, episode: int = 0, episodes: int = 1) -> None:
     """Raise the errors of `film`, before anything is computed. episodes: number to choose from."""
     if path.suffix not in FORMATS:
         raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
-    last = min(episodes, len(TEST_SEEDS)) - 1
-    if not 0 <= episode <= last:
-        raise ValueError(f"--video-episode must be from 0 to {last}, got {episode!r}")
+    if not 0 <= episode < episodes:
+        raise ValueError(f"--video-episode must be from 0 to {episodes - 1}, got {episode!r}")
     load_pygame()
     import_module("PIL.Image" if path.suffix == ".gif" else "imageio_ffmpeg")
 

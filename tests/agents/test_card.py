@@ -51,6 +51,7 @@ def episodes(angle, *, torque=None, wheel_speed=None, relative=None, success=Non
         dt=0.5,
         settled=SETTLED,
         hold=0.0,
+        limit=0.5 * (instants - 1),
     )
 
 

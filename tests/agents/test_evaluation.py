@@ -13,7 +13,7 @@ from rbgym import RigidBody
 from rbgym.agents.cases import in_time
 from rbgym.agents.judge.card import DISPERSIONS, make_card
 from rbgym.agents.judge.episodes import Contender, contenders, own_kwargs
-from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
+from rbgym.agents.judge.evaluation import evaluate, settled_from, wilson_interval
 from rbgym.agents.judge.tables import print_evaluations
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import TrainedPolicy, load
@@ -36,10 +36,11 @@ def test_wilson_interval_is_scipys(k, n):
 
 
 def test_settling_time_is_when_a_lane_enters_for_good():
-    # From the start; after two; enters, leaves, enters; at the end; leaves at the end; never.
-    lanes = "11111", "00111", "01011", "00001", "11110", "00000"
-    inside = np.array([list(lane) for lane in lanes]).T == "1"
-    np.testing.assert_allclose(settling_times(inside, 0.5), [0, 1, 1.5, 2, np.inf, np.inf])
+    # From the start; enters, leaves, enters; at the end; leaves at the end; ends early, in and out.
+    lanes = "11111", "01011", "00001", "11110", "01   ", "10   ", "0    "
+    reached = np.array([[float(x.replace(" ", "nan")) for x in lane] for lane in lanes]).T
+    times = settled_from(reached, np.array([4, 4, 4, 4, 1, 1, 0]), 0.5, hold=0.0)
+    np.testing.assert_allclose(times, [0, 1.5, 2, np.inf, 0.5, np.inf, np.inf])
 
 
 class Pushing:

@@ -8,7 +8,7 @@ from moviepy import VideoFileClip
 from PIL import Image
 from typer.testing import CliRunner
 
-from rbgym.agents.cases import starts_of
+from rbgym.agents import cases
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import episodes, videos
 from rbgym.agents.judge.videos import Timing
@@ -20,7 +20,7 @@ TWO = episodes.contenders(["pd", "idle"], "RigidTop-v0")
 
 def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_path):
     file = tmp_path / "both.mp4"
-    videos.film(file, *TWO, size=96)
+    videos.film(file, *TWO, cases.start_of("RigidTop-v0", 0), size=96)
     with VideoFileClip(str(file)) as clip:
         assert clip.size == [192, 96]
         assert clip.fps == pytest.approx(50, abs=0.1)
@@ -36,7 +36,7 @@ def played(**env_kwargs):
     """What films make of a body that nobody turns."""
     _, (idle,) = episodes.contenders(["idle"], "AttitudeSlew-v1")
     one = idle._replace(env_kwargs=env_kwargs)
-    start = videos.start_of("AttitudeSlew-v1", 0)
+    start = cases.start_of("AttitudeSlew-v1", 0)
     return videos._Play(one, "AttitudeSlew-v1", start, alone=True)
 
 
@@ -70,17 +70,15 @@ def test_a_gif_is_as_fast_as_is_said_of_it(dt, tmp_path):
     assert 0.75 < timing.speed <= 1.25 + 1e-9
 
 
-def test_a_film_begins_with_the_named_episode_of_the_test_set(tmp_path):
-    short = episodes.Contender("pd", "pd", {"max_episode_steps": 4})
-    pictures = []
-    for episode in (0, 3):
-        file = tmp_path / f"{episode}.gif"
-        videos.film(file, "RigidTop-v0", [short], episode=episode, size=48)
-        with Image.open(file) as film:
-            pictures.append(np.array(film.convert("RGB")).astype(int))
-    found = starts_of("RigidTop-v0", 4)
-    assert videos.start_of("RigidTop-v0", 3) == (found.categories[3:], found.seeds[3:])
-    assert np.abs(pictures[0] - pictures[1]).max() > 50
+@pytest.mark.parametrize("split", ["test", "fresh"])
+def test_a_film_begins_with_the_named_one_of_the_judged_episodes(split, tmp_path, monkeypatch):
+    filmed, short = [], ["--env-arg", "max_episode_steps=4", "--video", str(tmp_path / "x.gif")]
+    monkeypatch.setattr(videos, "film", lambda *given: filmed.append(given[3]))
+    judged = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "4", "--split", split]
+    CliRunner().invoke(app, [*judged, *short, "--video-episode", "3"], catch_exceptions=False)
+    found = cases.starts_of("RigidTop-v0", 4, split)
+    assert filmed == [(found.categories[3:], found.seeds[3:])]
+    assert split == "fresh" or filmed == [cases.start_of("RigidTop-v0", 3)]
 
 
 def test_what_a_film_needs_is_named_where_it_is_missing(tmp_path, monkeypatch):
