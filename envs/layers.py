@@ -165,15 +165,13 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     return tree
 
 
-def lines(tree: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The tree as rows of a table: name, value, source."""
-    found: list[tuple[str, str, str]] = []
+def leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of the tree, each with its name, as body.mass."""
     for name, node in tree.items():
         if {*node} == {"value", "source"}:
-            found.append((name, str(node["value"]), str(node["source"])))
+            yield before + name, node
         else:
-            found += [(f"{name}.{below}", *rest) for below, *rest in lines(node)]  # type: ignore[misc]
-    return found
+            yield from leaves(node, f"{before}{name}.")
 
 
 def plain(value: Any) -> Any:

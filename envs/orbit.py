@@ -199,19 +199,18 @@ class Orbit:
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
         node, perigee, motion = (rate / math.tau for rate in self.rates)
-        kinds, places = (Coasting, Pulled), (0.0,) * (4 if sun else 2)
-        path: Any = Ellipse(e, self.perigee / math.tau) if e else Circle()
+        kinds, places = (Coasting, Pulled), (math.nan,) * (4 if sun else 2)
+        turns: tuple[float, ...] = motion, EARTH_RATE / math.tau
         if self.j2:
-            kinds, begins = (CoastingAround, PulledAround), self._beginning()
-            places = tuple(0.0 if math.isnan(one) else one for one in begins)
+            kinds, places = (CoastingAround, PulledAround), self._beginning()
             turns = motion + perigee, EARTH_RATE / math.tau, SUN_RATE, node, perigee
-            weight = (self.rate / self.rates[2]) ** 2
-            path = Precessing(e, perigee / motion, weight, turns, begins)
         return kinds[pulls](
-            path,
+            Ellipse(e, self.perigee / math.tau) if e or self.j2 else Circle(),
             places,
+            turns,
             motion,
-            EARTH_RATE / math.tau,
+            perigee / motion,
+            (self.rate / self.rates[2]) ** 2,
             math.cos(self.inclination),
             math.sin(self.inclination),
             self.field,
@@ -316,49 +315,22 @@ class Ellipse(Record):
         return e * (sin * cos_p - cos * sin_p) / ((1.0 - e) * math.sqrt(1.0 - e * e))
 
 
-class Precessing(Record):
-    """An orbit whose node and perigee move. A place is the mean argument of latitude, the node and
-    the argument of the perigee, in turns.
-
-    advance: rate of the perigee / rate of the mean anomaly; weight: (Kepler's mean motion / rate of
-    the mean anomaly)^2. turns: rate of each row [turns/s]; begins: start of each row, in turns, NaN
-    if drawn.
-    """
-
-    eccentricity: float
-    advance: float
-    weight: float
-    turns: tuple[float, ...]
-    begins: tuple[float, ...]
-    is_round = constant(False)
-
-    def polar(self, place):
-        return Ellipse(self.eccentricity, place[2]).polar(place[0])
-
-    def half(self, place):
-        return Ellipse(self.eccentricity, place[2]).half(place[0])
-
-    def quickness(self, nearness):
-        cube, speed = Ellipse(self.eccentricity, 0.0).quickness(nearness)
-        return self.weight * cube, speed + self.advance
-
-    def climb(self, place, cos, sin):
-        return Ellipse(self.eccentricity, place[2]).climb(place[0], cos, sin)
-
-
 class OnOrbit(Potential):
     """A satellite's place on an orbit, the Earth's rotation, and the surroundings there.
 
-    path: `Circle`, `Ellipse` or `Precessing`; places: initial rows, four or more with a Sun;
-    turning: rate of the mean anomaly, earth: of the Earth's rotation [turns/s]. cos_inclination,
-    sin_inclination: of the orbit. field: `Orbit.field` [T]; magnetism: `Dipole` or `Harmonics`.
-    ground: radius of the Earth / distance of the perigee.
+    path: `Circle` or `Ellipse`; places: initial rows, four or more with a Sun, in turns, NaN if
+    drawn; turns: their rates, for those that move; turning: rate of the mean anomaly [turns/s].
+    advance: rate of the perigee / rate of the mean anomaly; weight: (Kepler's mean motion / rate of
+    the mean anomaly)^2. cos_inclination, sin_inclination: of the orbit. field: `Orbit.field` [T];
+    magnetism: `Dipole` or `Harmonics`. ground: radius of the Earth / distance of the perigee.
     """
 
     path: Any
     places: tuple[float, ...]
+    turns: tuple[float, ...]
     turning: float
-    earth: float
+    advance: float
+    weight: float
     cos_inclination: float
     sin_inclination: float
     field: float
@@ -374,7 +346,9 @@ class OnOrbit(Potential):
     def draw_phase(self, physics, buffer, i, u):
         k = i + physics.potential_row() * LANES
         for row in range(self.row_count()):
-            buffer[k + row * LANES] = self.drawn_place(physics, u[row])
+            begin = self.places[row]  # a perigee is always given: no random number is left
+            drawn = self.drawn_place(physics, u[min(row, _NODE)])
+            buffer[k + row * LANES] = begin if begin == begin else drawn
 
     def drawn_place(self, physics, uniform):
         """A place in turns from a uniform number in [0, 1)."""
@@ -384,16 +358,19 @@ class OnOrbit(Potential):
 
     def advance_phase(self, physics, buffer, i, h, good):
         k = i + physics.potential_row() * LANES
-        place = wrapped(buffer[k + _ORBIT * LANES] + self.turning * h)
-        earth = wrapped(buffer[k + _EARTH * LANES] + self.earth * h)
-        buffer[k + _ORBIT * LANES] = place if good else buffer[k + _ORBIT * LANES]
-        buffer[k + _EARTH * LANES] = earth if good else buffer[k + _EARTH * LANES]
+        for row in range(len(self.turns)):
+            now = buffer[k + row * LANES]
+            buffer[k + row * LANES] = wrapped(now + self.turns[row] * h) if good else now
 
     def checked(self):
         return self
 
     def rows_for(self, body: RigidBody) -> list[float]:
-        return [*self.places]
+        return list(self.given_places())
+
+    def given_places(self) -> tuple[float, ...]:
+        """The initial rows, with 0 for those that are drawn."""
+        return tuple(0.0 if math.isnan(one) else one for one in self.places)
 
     # The surroundings `ahead` seconds after the lane's state, world axes.
     def place(self, physics, buffer, i, ahead):
@@ -404,6 +381,14 @@ class OnOrbit(Potential):
     def place_in(self, state):
         """The same, from the named state of one body."""
         return float(state["orbit_phase"])
+
+    def path_at(self, place):
+        """The path, and the mean argument of latitude, in turns."""
+        return self.path, place
+
+    def quickness(self, nearness):
+        """As of `Circle`, with the motion of the perigee."""
+        return self.path.quickness(nearness)
 
     def in_world(self, place, x, y):
         """A vector in the orbit plane; x: along the node, y: a quarter turn further."""
@@ -416,11 +401,12 @@ class OnOrbit(Potential):
 
     def earth_past_node(self):
         """Rate of the Earth's rotation relative to the node [turns/s]."""
-        return self.earth
+        return self.turns[_EARTH]
 
     def upwards(self, place):
         """Unit vector from the Earth's centre, and distance of the perigee / distance."""
-        cos, sin, nearness = self.path.polar(place)
+        path, latitude = self.path_at(place)
+        cos, sin, nearness = path.polar(latitude)
         return self.in_world(place, cos, sin), nearness
 
     def field_at(self, place, earth):
@@ -431,29 +417,31 @@ class OnOrbit(Potential):
     def field_ahead(self, physics, buffer, i, ahead):
         """B (3,) [T] `ahead` seconds from now."""
         k = i + physics.potential_row() * LANES
-        earth = wrapped(buffer[k + _EARTH * LANES] + self.earth * ahead)
+        earth = wrapped(buffer[k + _EARTH * LANES] + self.turns[_EARTH] * ahead)
         return self.field_at(self.place(physics, buffer, i, ahead), earth)
 
     def nadir_frame(self, physics, buffer, i, ahead):
         """Attitude of the frame with z towards the Earth and x along the orbital motion, and its
         angular velocity in its own axes [rad/s]."""
         place = self.place(physics, buffer, i, ahead)
-        cos, sin, nearness = self.path.half(place)
+        path, latitude = self.path_at(place)
+        cos, sin, nearness = path.half(latitude)
         # Cosine and sine of half the inclination, which is at most half a turn.
         c = math.sqrt(0.5 * (1.0 + self.cos_inclination))
         s = math.sqrt(max(0.5 * (1.0 - self.cos_inclination), 0.0))
         q = qmul((c, s, 0.0, 0.0), qmul((cos, 0.0, 0.0, sin), (0.5, -0.5, -0.5, 0.5)))
-        _, speed = self.path.quickness(nearness)
+        _, speed = self.quickness(nearness)
         return self.carried_frame(place, q, -math.tau * self.turning * speed)
 
     def course(self, place):
         """Altitude [m], and velocity (3,) [m/s] relative to air that turns with the Earth."""
-        cos, sin, nearness = self.path.polar(place)
-        _, quickness = self.path.quickness(nearness)
+        path, latitude = self.path_at(place)
+        cos, sin, nearness = path.polar(latitude)
+        _, quickness = self.quickness(nearness)
         lowest, rate = EARTH_RADIUS / self.ground, math.tau * self.turning
         distance = lowest / nearness
         up, along = self.in_world(place, cos, sin), self.in_world(place, -sin, cos)
-        climb = scale(rate * lowest * self.path.climb(place, cos, sin), up)
+        climb = scale(rate * lowest * path.climb(latitude, cos, sin), up)
         through = add(climb, scale(rate * distance * quickness, along))
         wind = scale(math.tau * self.earth_past_node() * distance, (-up[1], up[0], 0.0))
         return distance - EARTH_RADIUS, sub(through, wind)
@@ -478,23 +466,19 @@ class OnOrbit(Potential):
 
 
 class Around(OnOrbit):
-    """A satellite on a `Precessing` orbit. World axes are those of the equator and the equinox."""
+    """A satellite on an orbit whose node and perigee move. World axes are those of the equator and
+    the equinox. A place is the mean argument of latitude, the node and the argument of the perigee,
+    in turns."""
 
-    def draw_phase(self, physics, buffer, i, u):
-        k = i + physics.potential_row() * LANES
-        for row in range(self.row_count()):
-            begin = self.path.begins[row]  # a perigee is always given: no random number is left
-            drawn = self.drawn_place(physics, u[min(row, _NODE)])
-            buffer[k + row * LANES] = begin if begin == begin else drawn
+    def path_at(self, place):
+        return Ellipse(self.path.eccentricity, place[2]), place[0]
 
-    def advance_phase(self, physics, buffer, i, h, good):
-        k = i + physics.potential_row() * LANES
-        for row in range(self.row_count()):
-            now = buffer[k + row * LANES]
-            buffer[k + row * LANES] = wrapped(now + self.path.turns[row] * h) if good else now
+    def quickness(self, nearness):
+        cube, speed = self.path.quickness(nearness)
+        return self.weight * cube, speed + self.advance
 
     def place(self, physics, buffer, i, ahead):
-        k, turns = i + physics.potential_row() * LANES, self.path.turns
+        k, turns = i + physics.potential_row() * LANES, self.turns
         return (
             wrapped(buffer[k + _ORBIT * LANES] + turns[_ORBIT] * ahead),
             buffer[k + _NODE * LANES] + turns[_NODE] * ahead,
@@ -512,11 +496,11 @@ class Around(OnOrbit):
     def carried_frame(self, place, q, rate):
         cos, sin = cos_sin(math.pi * wrapped(place[1]))
         q = qmul((cos, 0.0, 0.0, sin), q)
-        drift = to_body(q, (0.0, 0.0, math.tau * self.path.turns[_NODE]))
+        drift = to_body(q, (0.0, 0.0, math.tau * self.turns[_NODE]))
         return q, add(drift, (0.0, rate, 0.0))
 
     def earth_past_node(self):
-        return self.earth - self.path.turns[_NODE]
+        return self.turns[_EARTH] - self.turns[_NODE]
 
     def sun_at(self, season, node):
         """The same, from the Sun's mean longitude, in world axes."""
@@ -542,7 +526,7 @@ class Pulled(OnOrbit):
     def of_lane(self, physics, buffer, i, ahead):
         up, nearness = self.upwards(self.place(physics, buffer, i, ahead))
         n = math.tau * self.turning
-        cube, _ = self.path.quickness(nearness)
+        cube, _ = self.quickness(nearness)
         stiffness = scale(3.0 * n * n * cube, vector(buffer, i, J))
         n = n if self.path.is_round() else 0.0
         rate = (0.0, -self.sin_inclination * n, self.cos_inclination * n)
@@ -566,6 +550,6 @@ def wrapped(turns):
 def places_of(potential: Potential) -> Mapping[str, Key]:
     """Names and rows, from the potential's first, of the place on an orbit; empty without one."""
     names = ("orbit_phase", "earth_phase", "season", "node", "perigee")
-    places = potential.places if isinstance(potential, OnOrbit) else ()
+    places = potential.given_places() if isinstance(potential, OnOrbit) else ()
     starts = zip(names, places)  # noqa: B905
     return {name: Key(row, 1, rest, -1.0, 1.0) for row, (name, rest) in enumerate(starts)}

@@ -8,7 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, known, missing_methods, place
+from rbgym.compiled.record import Record, constant, known, missing_methods, places
 from rbgym.rows import CORE, LANES, SCRATCH
 
 # Rows common to all tasks, counted from `TaskRows.first_row`.
@@ -89,23 +89,6 @@ class Parts(NamedTuple):
     constraints: Any
 
 
-class Places(NamedTuple):
-    """First rows of a task's parts, and their number, see `TaskRows`."""
-
-    first: int
-    goal: int
-    reference: int
-    sensor: int
-    reward: int
-    tally: int
-    constraint: int
-    randomization: int
-    noise: int
-    shown: int
-    result: int
-    number: int
-
-
 class TaskRows(Record):
     """The place of every number of a task. Each part gets it, and reaches the other parts by it.
 
@@ -118,7 +101,8 @@ class TaskRows(Record):
 
     @known
     def laid_out(self):
-        """The first row of each part, and the number of the task's rows."""
+        """The first row of each part, and the number of the task's rows. noise: key of the
+        episode's noise, an integer below 2**53."""
         physics, parts = self.physics, self.parts
         first = physics.row_count()
         goal = first + COMMON
@@ -137,23 +121,15 @@ class TaskRows(Record):
             shown, more = last, width
         elif width > _FREE - RESULTS:
             result, more = last, RESULTS
-        return Places(
+        return (
             first, goal, reference, sensor, reward, tally, constraint, randomization, noise, shown,
             result, last + more - first,
         )  # fmt: skip
 
-    first_row = place("laid_out", "first")
-    goal_row = place("laid_out", "goal")
-    reference_row = place("laid_out", "reference")
-    sensor_row = place("laid_out", "sensor")
-    reward_row = place("laid_out", "reward")
-    tally_row = place("laid_out", "tally")
-    constraint_row = place("laid_out", "constraint")
-    randomization_row = place("laid_out", "randomization")
-    noise_row = place("laid_out", "noise", "Key of the episode's noise, an integer below 2**53.")
-    observation_row = place("laid_out", "shown")
-    result_row = place("laid_out", "result")
-    row_count = place("laid_out", "number", "Number of the task's rows.")
+    (
+        first_row, goal_row, reference_row, sensor_row, reward_row, tally_row, constraint_row,
+        randomization_row, noise_row, observation_row, result_row, row_count,
+    ) = places("laid_out", 12)  # fmt: skip
 
     @known
     def is_noisy(self):

@@ -9,7 +9,7 @@ import numpy as np
 
 import rbgym  # noqa: F401
 from rbgym.envs.arguments import ARGUMENTS
-from rbgym.envs.layers import lines
+from rbgym.envs.layers import leaves
 from rbgym.envs.satellites import SATELLITES
 
 TASKS = sorted(
@@ -74,7 +74,7 @@ FOLLOWS: dict[str, set[str]] = {
 
 def flat(env: Any) -> dict[str, str]:
     """The resolved configuration by the full names of its leaves."""
-    return {name: value for name, value, _ in lines(env.unwrapped.resolved)}
+    return {name: str(leaf["value"]) for name, leaf in leaves(env.unwrapped.resolved)}
 
 
 def combinations(seed: int) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rbgym.agents.cases import in_time
 from rbgym.arguments import hint
 from rbgym.envs import actuators
-from rbgym.envs.layers import OF_BODY
+from rbgym.envs.layers import OF_BODY, leaves
 from rbgym.envs.orbit import places_of
 from rbgym.envs.parts import parameters
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
@@ -108,10 +108,13 @@ class Nominal:
             yield Place(name, START, rest, _labels((key.width,)), key.low, key.high)
 
     def _numbers(self) -> Iterator[Place]:
-        for name, value in _leaves({part: self.tree.get(part) for part in _PARTS}):
-            values = np.asarray(value, dtype=np.float64)
-            if name != "body.inertia":  # it is drawn as "inertia"
-                yield Place(name, GROUP, values.ravel(), _labels(values.shape))
+        for name, leaf in leaves({part: self.tree[part] for part in _PARTS if part in self.tree}):
+            if name == "body.inertia":  # it is drawn as "inertia"
+                continue
+            with suppress(ValueError):  # inner lists that differ in length
+                values = np.asarray(leaf["value"])
+                if values.size and values.dtype.kind in "if":
+                    yield Place(name, GROUP, values.ravel().astype(float), _labels(values.shape))
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:
         """Arguments of an env that set these numbers of the level `GROUP`, (size,) by name."""
@@ -205,17 +208,3 @@ def _labels(shape: tuple[int, ...]) -> tuple[str, ...]:
     if shape in ((), (1,)):
         return ("",)
     return tuple("xyz" if shape == (3,) else (".".join(map(str, k)) for k in np.ndindex(shape)))
-
-
-def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield names and values of all numbers and arrays of numbers."""
-    for name, node in tree.items():
-        if not isinstance(node, Mapping):
-            continue
-        if {*node} != {"value", "source"}:
-            yield from _leaves(node, f"{before}{name}.")
-        elif isinstance(value := node["value"], int | float | list) and not isinstance(value, bool):
-            with suppress(ValueError):  # inner lists that differ in length
-                array = np.asarray(value)
-                if array.size and array.dtype.kind in "if":
-                    yield before + name, value

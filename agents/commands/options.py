@@ -197,11 +197,12 @@ def print_resolved(
     """Print every number of an env for training or judging, and its source; more: further ones."""
     from rbgym.agents.cases import resolved
     from rbgym.agents.judge.tables import title
-    from rbgym.envs.layers import lines
+    from rbgym.envs.layers import leaves
 
     tree = {**resolved(env_id, env_kwargs), **(more or {})}
     if as_json:
         print_json(tree)
         return
     heading = title({"env_id": env_id, "env_kwargs": env_kwargs})
-    print_table(heading, ("name", "value", "source"), lines(tree))
+    rows = [(name, str(one["value"]), str(one["source"])) for name, one in leaves(tree)]
+    print_table(heading, ("name", "value", "source"), rows)

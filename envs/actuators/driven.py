@@ -1,9 +1,9 @@
 """The actuator of the engine: a line that the commands pass through, and an effector at its end."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, known, place, required
+from rbgym.compiled.record import Record, constant, known, places, required
 from rbgym.engine.actuation import Actuator
 from rbgym.quaternion import add, scale
 from rbgym.rows import LANES, ROTOR, put_vector, vector
@@ -107,22 +107,6 @@ class LineStage(Record):
         return 0.0
 
 
-class DrivenLayout(NamedTuple):
-    """First rows of a driven effector, see `Driven`; last: the first row after them."""
-
-    effector: int
-    modes: int
-    acting: int
-    applied: int
-    mounting: int
-    fault: int
-    shown: int
-    shown_modes: int
-    lag: int
-    waiting: int
-    last: int
-
-
 class Driven(Actuator):
     """Base of the records of effectors.
 
@@ -179,6 +163,7 @@ class Driven(Actuator):
 
     @known
     def driven_layout(self, physics):
+        """First rows of its parts; last: the first row after them."""
         line = self.line
         effector = self.own_row(physics) + (3 if self.has_limits() else 0)
         modes = effector + self.effector_rows()
@@ -191,23 +176,16 @@ class Driven(Actuator):
         lag = shown_modes + line.modes.slots()
         waiting = lag + line.lag.rows_needed(physics)
         last = waiting + line.delay.rows_needed(physics)
-        return DrivenLayout(
+        return (
             effector, modes, acting, applied, mounting, fault, shown, shown_modes, lag, waiting,
             last,
         )  # fmt: skip
 
-    effector_row = place("driven_layout", "effector")
-    state_row = place("driven_layout", "effector")
-    modes_row = place("driven_layout", "modes")
-    acting_row = place("driven_layout", "acting")
-    applied_row = place("driven_layout", "applied")
-    mounting_row = place("driven_layout", "mounting")
-    fault_row = place("driven_layout", "fault")
-    shown_row = place("driven_layout", "shown")
-    shown_modes_row = place("driven_layout", "shown_modes")
-    lag_row = place("driven_layout", "lag")
-    queue_row = place("driven_layout", "waiting")
-    last_row = place("driven_layout", "last", "The first row after the actuator's.")
+    (
+        effector_row, modes_row, acting_row, applied_row, mounting_row, fault_row, shown_row,
+        shown_modes_row, lag_row, queue_row, last_row,
+    ) = places("driven_layout", 11)  # fmt: skip
+    state_row = effector_row
 
     def rows_needed(self, physics):
         return self.last_row(physics) - physics.actuator_row()

@@ -7,12 +7,10 @@ from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
-from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.sensors import Ephemeris, Instruments
 from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.satellites import SATELLITES
-from rbgym.envs.task import Task
-from rbgym.envs.tasks.innocube import MagneticDetumbleEnv, MomentumDumpingEnv
+from rbgym.envs.tasks import innocube
 
 _THREE = SATELLITES["innocube-3u"]()
 _SIDES = (
@@ -59,23 +57,18 @@ class SunAcquisitionEnv(AttitudeEnv):
     the integrator, `quat_em:4`.
     """
 
-    task = Task(
-        body=_THREE.own_body,
-        torque=0.02,
+    task = replace(
+        innocube.InertialPointingEnv.task,
         actuator=replace(_THREE.wheels, coulomb=0.0),
-        integrator="quat_em:4",
         start=TurnedAway(rate=math.radians(5.0)),
         goal=TowardsSun(),
         orbit={"altitude": 520e3, "inclination": math.radians(97.5)},
         form=Hidden(),
         sensor=_SEEING,
-        dt=_THREE.dt,
-        substeps=6,
         angle=math.radians(5.0),
         rate=0.005,
         settled_steps=30,
         rate_limit=0.4,
-        shape=Miss(),
         difficulty={
             "easy": {"initial": {"rate": math.radians(1.0)}},
             "hard": {
@@ -103,13 +96,13 @@ class SafeModeEnv(AttitudeEnv):
     """
 
     task = replace(
-        MagneticDetumbleEnv.task,
+        innocube.MagneticDetumbleEnv.task,
         form=Hidden(),
         sensor=_FIELD_ALONE,
         difficulty={
-            **MagneticDetumbleEnv.task.difficulty,
+            **innocube.MagneticDetumbleEnv.task.difficulty,
             "hard": {
-                **MagneticDetumbleEnv.task.difficulty["hard"],
+                **innocube.MagneticDetumbleEnv.task.difficulty["hard"],
                 "sensor": _FIELD_ALONE._replace(field_noise=3e-7, field_bias=3e-7),
             },
         },
@@ -131,7 +124,7 @@ class DetumbleToPointEnv(AttitudeEnv):
     """
 
     task = replace(
-        MomentumDumpingEnv.task,
+        innocube.MomentumDumpingEnv.task,
         actuator=Combined(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
         start=TurnedAway(angle=math.pi, least_rate=0.2 * _RATE, rate=_RATE, target_angle=math.pi),
         sensor=_DRIFTING,

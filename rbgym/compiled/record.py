@@ -129,22 +129,25 @@ def known(method: F) -> F:
     return once  # type: ignore[return-value]
 
 
-def place(layout: str, name: str, doc: str | None = None) -> Any:
-    """A method that returns the field `name` of the named tuple from the method `layout`."""
+def places(layout: str, count: int) -> Any:
+    """So many methods, each of which returns its entry of the tuple from the method `layout`."""
 
-    def method(self: Any, *args: Any) -> Any:
-        return getattr(getattr(self, layout)(*args), name)
+    def place(entry: int) -> Any:
+        def method(self: Any, *args: Any) -> Any:
+            return getattr(self, layout)(*args)[entry]
 
-    method.__doc__, method.layout, method.field = doc, layout, name  # type: ignore[attr-defined]
-    return method
+        method.layout, method.entry = layout, entry  # type: ignore[attr-defined]
+        return method
+
+    return map(place, range(count))
 
 
 def _compilable(method: Any, signature: inspect.Signature) -> Any:
-    """A method from `place` or `known` in a form that numba compiles: all names written out."""
+    """A method from `places` or `known` in a form that numba compiles: all names written out."""
     if not hasattr(method, "layout"):
         return inspect.unwrap(method)
     first, *others = signature.parameters
-    call = f"{first}.{method.layout}({', '.join(others)}).{method.field}"
+    call = f"{first}.{method.layout}({', '.join(others)})[{method.entry}]"
     return eval(f"lambda {', '.join([first, *others])}: {call}")
 
 

@@ -12,7 +12,7 @@ import pytest
 from layers import TASKS, VALUES, changed, combinations, flat, may_change
 from rbgym import RigidBody, compound
 from rbgym.envs.arguments import ARGUMENTS, Arguments
-from rbgym.envs.layers import lines
+from rbgym.envs.layers import leaves
 from refusals import refused_and_unchanged
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.filterwarnings("ignore:an episode lasts")]
@@ -62,7 +62,7 @@ def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
                actuator={"delay": {"seconds": 1.0}}, dt=0.5)  # fmt: skip
     tree = env.unwrapped.resolved
     assert json.loads(json.dumps(tree, allow_nan=False)) == tree
-    of = {name: source for name, _, source in lines(tree)}
+    of = {name: leaf["source"] for name, leaf in leaves(tree)}
     assert of["actuator.Delay.seconds"] == of["dt"] == "argument"
     assert of["actuator.ReactionWheels.torque"] == of["body.mass"] == "satellite"
     assert of["randomization.inertia"] == "difficulty"
@@ -139,8 +139,8 @@ def test_a_number_that_nobody_said_keeps_its_source():
     given = {"body": {"inertia": [0.2, 0.3, 0.4]}, "success": {"angle": 0.02},
              "initial": {"angle": 0.7}}  # fmt: skip
     of = {
-        name: source
-        for name, _, source in lines(make("AttitudeSlew-v1", **given).unwrapped.resolved)
+        name: leaf["source"]
+        for name, leaf in leaves(make("AttitudeSlew-v1", **given).unwrapped.resolved)
     }
     assert of["body.inertia"] == of["success.angle"] == of["initial.angle"] == "argument"
     assert of["body.mass"] == of["success.rate"] == of["initial.rate"] == "task"
