@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, place, required
-from rbgym.engine.actuation import Actuator
+from rbgym.engine.actuation import Actuator, act
 from rbgym.quaternion import add, scale
 from rbgym.rows import LANES, ROTOR, put_vector, vector
 
@@ -151,12 +151,6 @@ class Driven(Actuator):
         """Begin an episode: draw the state, or leave it if placed. mass: factor of the body's mass.
         u: four uniform numbers. J and J_INV are already the episode's."""
 
-    def torque_of(self, physics, buffer, i, c, h):
-        """Torque [N m], body axes, of three mean commands in the step of h seconds."""
-
-    def show_in(self, physics, buffer, i, shown):
-        """Write its columns of the observation from row `shown` on."""
-
     def gather(self, physics, buffer, i):
         """Set the momentum of the rotors from the state, so that the two do not drift apart."""
         if self.line.modes.exist():
@@ -272,6 +266,24 @@ class Driven(Actuator):
 
     def strike(self, physics, buffer, i, seed, episode):
         self.line.faults.strike(physics, buffer, i, seed, episode)
+
+
+class External(Driven):
+    """Base of the records of effectors that give a torque from outside, alone or beside wheels."""
+
+    channels = constant(3)
+
+    @required
+    def torque_of(self, physics, buffer, i, c, h):
+        """Torque [N m], body axes, of three mean commands in the step of h seconds."""
+
+    def show_in(self, physics, buffer, i, shown):
+        """Write its columns of the observation from row `shown` on."""
+
+    def exert(self, physics, buffer, i, c, h):
+        torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, torque)
 
 
 @inlined
