@@ -31,7 +31,7 @@ from rbgym.envs.parts import (
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
-from rbgym.envs.parts.sensors import failing, resolve_sensor
+from rbgym.envs.parts.sensors import Failing, Outage, resolve_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -206,8 +206,6 @@ class Building:
         task, given = self.task, self.given
         goal, sensor = self.goal, self.sensor
         sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
-        if self.may_blind:
-            sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
@@ -229,6 +227,7 @@ class Building:
         self.parts = Parts(
             observation=self._observation(form)._replace(also=also),
             sensor=sensor,
+            outage=Failing() if self.may_blind else Outage(),
             goal=goal.simplest(),
             reference=self.reference,
             reward=rewards.resolve(given.reward, shape, task.rate_limit),

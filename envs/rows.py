@@ -77,6 +77,7 @@ class Parts(NamedTuple):
 
     observation: Any
     sensor: Any
+    outage: Any
     goal: Any
     reference: Any
     reward: Any
@@ -96,6 +97,7 @@ class Places(NamedTuple):
     goal: int
     reference: int
     sensor: int
+    outage: int
     reward: int
     tally: int
     constraint: int
@@ -124,7 +126,8 @@ class TaskRows(Record):
         goal = first + COMMON
         reference = goal + parts.goal.rows_needed(physics)
         sensor = reference + parts.reference.rows_needed(physics)
-        reward = sensor + parts.sensor.rows_needed(physics)
+        outage = sensor + parts.sensor.rows_needed(physics)
+        reward = outage + parts.outage.rows_needed(physics)
         tally = reward + parts.reward.rows_needed(physics)
         constraint = tally + parts.tally.rows_needed(physics)
         randomization = constraint + parts.constraints.rows_needed(physics)
@@ -138,14 +141,15 @@ class TaskRows(Record):
         elif width > _FREE - RESULTS:
             result, more = last, RESULTS
         return Places(
-            first, goal, reference, sensor, reward, tally, constraint, randomization, noise, shown,
-            result, last + more - first,
+            first, goal, reference, sensor, outage, reward, tally, constraint, randomization, noise,
+            shown, result, last + more - first,
         )  # fmt: skip
 
     first_row = place("laid_out", "first")
     goal_row = place("laid_out", "goal")
     reference_row = place("laid_out", "reference")
     sensor_row = place("laid_out", "sensor")
+    outage_row = place("laid_out", "outage")
     reward_row = place("laid_out", "reward")
     tally_row = place("laid_out", "tally")
     constraint_row = place("laid_out", "constraint")

@@ -15,7 +15,7 @@ from rbgym.envs.parts.columns import BODY, WORLD, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals, one_normal
-from rbgym.envs.rows import checked_part, settle_vector
+from rbgym.envs.rows import Part, checked_part, settle_vector
 from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
@@ -324,8 +324,7 @@ class Tracker(More):
         return 5 + len(self.others)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        first, sensor = rows.sensor_row(), rows.parts.sensor
-        dead = sensor.is_dead(rows, buffer, i)
+        first, dead = rows.sensor_row(), rows.parts.outage.is_dead(rows, buffer, i)
         head = 0.0 if dead else buffer[i + (first + self.row) * LANES]
         valid = min(head, 1.0)
         w, x, y, z = canonical(quaternion(buffer, i, first + _SEEN))
@@ -584,56 +583,36 @@ def _in_its_frame(q, now, seen):
     return qmul(qmul(q, qconj(now)), seen)
 
 
-class Failing(Sensor):
-    """A sensor that may fail; its last measurement, in the world, is then held."""
+class Outage(Part):
+    """A failure of the sensors, whichever they are. This base class never happens."""
 
-    sensor: Any
-    has_bias = property(lambda self: self.sensor.has_bias)
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended the measurements."""
+        return False
 
-    def extra(self) -> More:
-        found: More = self.sensor.extra()
-        return found
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        """What is seen; q, relative: the true attitude as in `Sensor.measure`, measured: its result
+        now."""
+        return measured
 
-    def is_noisy(self):
-        return self.sensor.is_noisy()
 
-    @known
-    def sees_field(self):
-        return self.sensor.sees_field()
-
-    def sense_field(self, rows, buffer, i):
-        self.sensor.sense_field(rows, buffer, i)
+class Failing(Outage):
+    """Sensors may fail; the last measurement, in the world, is then held."""
 
     def rows_needed(self, physics):
-        return self.sensor.rows_needed(physics) + 7  # last measured attitude and rates
-
-    def memory_entries(self, physics: Physics) -> dict[str, range]:
-        # After a failure the measurements are constant and have no derivatives.
-        found: dict[str, range] = self.sensor.memory_entries(physics)
-        return found
-
-    def _row(self, rows):
-        return rows.sensor_row() + self.sensor.rows_needed(rows.physics)
+        return 7  # last measured attitude and rates
 
     def is_dead(self, rows, buffer, i):
         return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)
 
-    def calibrate(self, rows, buffer, i):
-        self.sensor.calibrate(rows, buffer, i)
-
-    def measure(self, rows, buffer, i, q, relative, omega):
-        attitude, _, rate = self.sensor.measure(rows, buffer, i, q, relative, omega)
-        row, dead = self._row(rows), self.is_dead(rows, buffer, i)
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        attitude, _, rate = measured
+        row, dead = rows.outage_row(), self.is_dead(rows, buffer, i)
         attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
         rate = vector_if(dead, vector(buffer, i, row + 4), rate)
         put_quaternion(buffer, i, row, attitude)
         put_vector(buffer, i, row + 4, rate)
         return _in_its_frame(q, q, attitude), _in_its_frame(relative, q, attitude), rate
-
-
-def failing(sensor: Sensor) -> Sensor:
-    """The sensor, for an env whose faults may blind it."""
-    return Failing(sensor)
 
 
 def resolve_sensor(

@@ -56,10 +56,6 @@ class Sensor(Part):
     sees_orbit = constant(False, "Whether it needs an orbit.")
     sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
 
-    def is_dead(self, rows, buffer, i):
-        """Whether a fault has ended its measurements."""
-        return False
-
     def extra(self) -> More:
         """Its columns after attitude and rates."""
         return More()
