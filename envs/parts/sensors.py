@@ -30,7 +30,7 @@ from rbgym.rows import (
 )
 
 _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first random numbers of a step's noise
-_BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from the sensor's first
+_BIAS, _LAST, _SEEN, _HEAD, _COMING = 0, 3, 7, 11, 12  # rows, counted from the sensor's first
 _NO_STEP = 2.0**40  # counter, in place of the step, of numbers drawn once an episode
 _OF_SUN = 2.0**41  # added to the step: counters of the Sun sensor
 _BY_SCALES, _BY_MOUNTING = 3, 6  # first random numbers, drawn once an episode
@@ -313,10 +313,8 @@ class Ephemeris(More):
 
 class Tracker(More):
     """The attitude in the world that a star tracker measured, if it is new, and a flag for that of
-    each head. row: of the number of the head that measured, counted from the sensor's first, 0
-    without a new measurement; others: of `Instruments`."""
+    each head. others: of `Instruments`."""
 
-    row: int = 0
     others: tuple[Vector, ...] = ()
 
     @known
@@ -325,7 +323,7 @@ class Tracker(More):
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         first, dead = rows.sensor_row(), rows.parts.outage.is_dead(rows, buffer, i)
-        head = 0.0 if dead else buffer[i + (first + self.row) * LANES]
+        head = 0.0 if dead else buffer[i + (first + _HEAD) * LANES]
         valid = min(head, 1.0)
         w, x, y, z = canonical(quaternion(buffer, i, first + _SEEN))
         put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z), 1.0)
@@ -424,9 +422,9 @@ class Instruments(Sensor):
         return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
-        # Bias, last attitude, tracked attitude, one under way; remainder of the gyros; the flag.
-        more = 1 if self.tracker.width() > 0 else 0
-        return self._residue_row() + self.counting.residue_rows() + more
+        # Bias, last attitude, tracked attitude, number of the head that measured it, 0 unless now;
+        # one under way; remainder of the gyros.
+        return self._residue_row() + self.counting.residue_rows()
 
     def _residue_row(self):
         return _COMING + self.readout.coming_rows()
@@ -448,7 +446,7 @@ class Instruments(Sensor):
         self.compass.mark(rows, buffer, i)
 
     def memory_entries(self, physics: Physics) -> dict[str, range]:
-        found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _COMING)}
+        found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _HEAD)}
         late = {"coming": range(_COMING, _COMING + 4)} if self.readout.coming_rows() else {}
         return found | late
 
@@ -488,9 +486,8 @@ class Instruments(Sensor):
         fresh, new, head = self.readout.delivered(buffer, i, coming, step, taken, new, head)
         seen = quaternion_if(fresh, new, held)
         put_quaternion(buffer, i, row + _SEEN, seen)
-        if self.tracker.width() > 0:  # a blinded tracker shows no attitude at the start either
-            valid = head if fresh & (able | (step > 0.0)) else 0.0
-            buffer[i + (row + self.rows_needed(rows.physics) - 1) * LANES] = valid
+        # A blinded tracker shows no attitude at the start either.
+        buffer[i + (row + _HEAD) * LANES] = head if fresh & (able | (step > 0.0)) else 0.0
         return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
 
     def _serving(self, rows, buffer, i, q):
@@ -541,7 +538,7 @@ class Instruments(Sensor):
         if eye.width() or self.sun_noise or self.sun_bias:
             eye = SunSensor(self.sun_noise / wide, self.sun_bias)
         limb = Limb(math.cos(self.earth_exclusion), math.sin(self.earth_exclusion))
-        found = self._replace(
+        return self._replace(
             **numbers,
             dt=dt,
             readout=Late(float(late)) if late else Prompt(),
@@ -554,10 +551,8 @@ class Instruments(Sensor):
             eye=eye,
             normals=normals,
             cells=cells if normals else More(),
+            tracker=Tracker(self.others) if self.tracker.width() else More(),
         )
-        shows = found.tracker.width() > 0
-        tracker = Tracker(found.rows_needed(None) - 1, self.others)
-        return found._replace(tracker=tracker) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
         """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
