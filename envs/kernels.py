@@ -299,7 +299,7 @@ def _draw_lane(rows, buffer, i, block):
         q, omega = rows.parts.start.draw(rows, buffer, i, a, b, c)
         put_quaternion(buffer, i, Q, q)
         put_vector(buffer, i, _RATES, omega)
-        over = rows.parts.ends.is_over(rows, buffer, i, q, omega)
+        over = rows.parts.ends.margin(rows, buffer, i, q, omega) < 0.0
         over = over | rows.parts.constraints.obstructs(rows, buffer, i, q)
         buffer[i + _UNDRAWN * LANES] = 1.0 if over else 0.0
 

@@ -82,10 +82,6 @@ class Ending(Part):
         """How far the lane at i is from the end of its episode: about 1 far away, below 0 once it
         is over. Made of squares, so that it is smooth."""
 
-    def is_over(self, rows, buffer, i, q, omega):
-        """Whether the state ends the episode of the lane at i."""
-        return self.margin(rows, buffer, i, q, omega) < 0.0
-
 
 class Never(Ending):
     """Never ends an episode."""
