@@ -46,10 +46,13 @@ class Key(NamedTuple):
 class Part(Record):
     """Base of all parts of a task, see rbgym.envs.parts.
 
-    is_noisy: whether it uses the episode's noise key.
+    is_noisy: whether it uses the episode's noise key. is_on_orbit: whether it needs an orbit;
+    faces_sun: whether it needs an orbit with a Sun.
     """
 
     is_noisy = constant(False)
+    is_on_orbit = constant(False)
+    faces_sun = constant(False)
 
     def rows_needed(self, physics):
         """Number of rows of its own; known while compiling."""

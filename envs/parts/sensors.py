@@ -430,12 +430,12 @@ class Instruments(Sensor):
         return _COMING + self.readout.coming_rows()
 
     @known
-    def sees_sun(self):
+    def faces_sun(self):
         shown = self.eye.width() + self.cells.width() + self.ephemeris.width()
         return isinstance(self.blinding, Open) or shown > 0
 
     @known
-    def sees_orbit(self):
+    def is_on_orbit(self):
         return isinstance(self.limb, Limb)
 
     @known
