@@ -31,9 +31,9 @@ from rbgym.envs.parts import (
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
-from rbgym.envs.parts.sensors import failing, resolve_sensor
+from rbgym.envs.parts.sensors import Failing, Outage, resolve_sensor
 from rbgym.envs.parts.starts import Start
-from rbgym.envs.rows import Parts, TaskRows, checked_part
+from rbgym.envs.rows import Part, Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
@@ -138,7 +138,7 @@ class Building:
         self.orbit = effector.around
         if self.orbit is None and given.orbit is not None:
             self.orbit = resolve_orbit(given.orbit)
-        if self.disturbance.sees_orbit() and self.orbit is not None:
+        if self.disturbance.is_on_orbit() and self.orbit is not None:
             self.disturbance = self.disturbance.along(self.orbit)
         self.scheme = self.actuator.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
@@ -161,12 +161,12 @@ class Building:
         gradient = "disturbance['gravity_gradient']"
         uses = {
             gradient: pull is True,
-            "disturbance by the surroundings": self.disturbance.sees_orbit(),
+            "disturbance by the surroundings": self.disturbance.is_on_orbit(),
             "actuator with coils": effector.around is not None,
             "goal that faces the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
-            "sensor of the Sun": self.sensor.sees_sun(),
-            "sensor that the Earth blinds": self.sensor.sees_orbit(),
+            "sensor of the Sun": self.sensor.faces_sun(),
+            "sensor that the Earth blinds": self.sensor.is_on_orbit(),
             "a magnetometer next to an actuator without coils": alone,
         }
         needed = [name for name, does in uses.items() if does]
@@ -186,13 +186,8 @@ class Building:
                 raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
             potential = pull
         elif orbit:
-            parts = (
-                self.sensor.sees_sun(),
-                self.disturbance.sees_light(),
-                self.reference.faces_sun(),
-                self.goal.faces_sun(),
-            )
-            potential = orbit.record(pull is True, any(parts))
+            parts: tuple[Part, ...] = self.sensor, self.disturbance, self.reference, self.goal
+            potential = orbit.record(pull is True, any(one.faces_sun() for one in parts))
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
         if "noise" in (self.given.randomization or ()) and not self.sensor.is_noisy():
@@ -206,8 +201,6 @@ class Building:
         task, given = self.task, self.given
         goal, sensor = self.goal, self.sensor
         sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
-        if self.may_blind:
-            sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
@@ -229,6 +222,7 @@ class Building:
         self.parts = Parts(
             observation=self._observation(form)._replace(also=also),
             sensor=sensor,
+            outage=Failing() if self.may_blind else Outage(),
             goal=goal.simplest(),
             reference=self.reference,
             reward=rewards.resolve(given.reward, shape, task.rate_limit),

@@ -77,7 +77,8 @@ def judge_lane(rows, buffer, i, limit):
     over = parts.constraints.charge(rows, buffer, i, q, omega, begins) | (margin < 0.0)
     over = over & (not begins)
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
-    seen, relative, rates = parts.sensor.measure(rows, buffer, i, q, gap.shown, omega)
+    measured = parts.sensor.measure(rows, buffer, i, q, gap.shown, omega)
+    seen, relative, rates = parts.outage.last_measured(rows, buffer, i, q, gap.shown, measured)
     parts.observation.observe(rows, buffer, i, seen, relative, rates, gap.wanted)
     physics.actuator.present(physics, buffer, i)
     if parts.sensor.sees_field():
@@ -298,7 +299,7 @@ def _draw_lane(rows, buffer, i, block):
         q, omega = rows.parts.start.draw(rows, buffer, i, a, b, c)
         put_quaternion(buffer, i, Q, q)
         put_vector(buffer, i, _RATES, omega)
-        over = rows.parts.ends.is_over(rows, buffer, i, q, omega)
+        over = rows.parts.ends.margin(rows, buffer, i, q, omega) < 0.0
         over = over | rows.parts.constraints.obstructs(rows, buffer, i, q)
         buffer[i + _UNDRAWN * LANES] = 1.0 if over else 0.0
 

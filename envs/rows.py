@@ -46,10 +46,13 @@ class Key(NamedTuple):
 class Part(Record):
     """Base of all parts of a task, see rbgym.envs.parts.
 
-    is_noisy: whether it uses the episode's noise key.
+    is_noisy: whether it uses the episode's noise key. is_on_orbit: whether it needs an orbit;
+    faces_sun: whether it needs an orbit with a Sun.
     """
 
     is_noisy = constant(False)
+    is_on_orbit = constant(False)
+    faces_sun = constant(False)
 
     def rows_needed(self, physics):
         """Number of rows of its own; known while compiling."""
@@ -77,6 +80,7 @@ class Parts(NamedTuple):
 
     observation: Any
     sensor: Any
+    outage: Any
     goal: Any
     reference: Any
     reward: Any
@@ -108,7 +112,8 @@ class TaskRows(Record):
         goal = first + COMMON
         reference = goal + parts.goal.rows_needed(physics)
         sensor = reference + parts.reference.rows_needed(physics)
-        reward = sensor + parts.sensor.rows_needed(physics)
+        outage = sensor + parts.sensor.rows_needed(physics)
+        reward = outage + parts.outage.rows_needed(physics)
         tally = reward + parts.reward.rows_needed(physics)
         constraint = tally + parts.tally.rows_needed(physics)
         randomization = constraint + parts.constraints.rows_needed(physics)
@@ -122,14 +127,14 @@ class TaskRows(Record):
         elif width > _FREE - RESULTS:
             result, more = last, RESULTS
         return (
-            first, goal, reference, sensor, reward, tally, constraint, randomization, noise, shown,
-            result, last + more - first,
+            first, goal, reference, sensor, outage, reward, tally, constraint, randomization, noise,
+            shown, result, last + more - first,
         )  # fmt: skip
 
     (
-        first_row, goal_row, reference_row, sensor_row, reward_row, tally_row, constraint_row,
-        randomization_row, noise_row, observation_row, result_row, row_count,
-    ) = places("laid_out", 12)  # fmt: skip
+        first_row, goal_row, reference_row, sensor_row, outage_row, reward_row, tally_row,
+        constraint_row, randomization_row, noise_row, observation_row, result_row, row_count,
+    ) = places("laid_out", 13)  # fmt: skip
 
     @known
     def is_noisy(self):

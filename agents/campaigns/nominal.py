@@ -141,7 +141,6 @@ class Nominal:
             ]
         if part == "sensor":
             sensor = before or self.setup.parts.sensor
-            sensor = getattr(sensor, "sensor", sensor)  # the one inside a sensor that may fail
             if keys[0] != "boresight" and np.min(value) < 0.0:
                 raise ValueError(f"sensor {keys[0]} must not be negative, got {value!r}")
             return sensor._replace(**{keys[0]: tuple(value) if isinstance(value, list) else value})

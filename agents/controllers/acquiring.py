@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import fresh, plant_of
-from rbgym.agents.controllers.filtering import Gyros, StarTracker, instruments_of, where
+from rbgym.agents.controllers.filtering import Gyros, StarTracker, where
 from rbgym.agents.controllers.sun import sun_direction
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import (
@@ -86,7 +86,7 @@ class Acquiring:
 
     def __init__(self, env: Any) -> None:
         plant = plant_of(env)
-        sensor = instruments_of(plant.env)
+        sensor = plant.env.episodes.setup.parts.sensor
         columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
         suns = {"sun_direction", "coarse_sun"} & {*columns}
         if missing or not suns or not isinstance(sensor, Instruments):

@@ -13,7 +13,7 @@ from rbgym.agents.controllers.fitting import at_work
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
-from rbgym.envs.parts.sensors import Failing, Instruments, Late
+from rbgym.envs.parts.sensors import Instruments, Late
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import (
     Array,
@@ -57,12 +57,6 @@ class Belief(NamedTuple):
     wanted: Array
     seen: Array
     past: tuple["Belief", ...] = ()
-
-
-def instruments_of(env: Any) -> Any:
-    """The sensor of an unwrapped env; the one inside a sensor that may fail."""
-    sensor = env.episodes.setup.parts.sensor
-    return sensor.sensor if isinstance(sensor, Failing) else sensor
 
 
 class Gyros:
@@ -236,9 +230,7 @@ class Estimating:
         cones = base.columns.get("keep_out")
         valid, limit = shown.first if shown else None, base.rate_limit
         vectors = range(cones.first, cones.place.stop, 3) if cones else ()
-        return cls(
-            law, instruments_of(base), rate_limit=limit, moving=moving, valid=valid, vectors=vectors
-        )
+        return cls(law, parts.sensor, rate_limit=limit, moving=moving, valid=valid, vectors=vectors)
 
     def predict(
         self,

@@ -13,14 +13,14 @@ import numpy as np
 
 from rbgym.arguments import positive
 from rbgym.compiled.record import constant
-from rbgym.engine.actuation import act
-from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.driven import External
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.orbit import Orbit, resolve_orbit
 from rbgym.envs.parts.columns import BODY, Column
+from rbgym.envs.parts.observations import put_within
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
-from rbgym.rows import put_vector, view
+from rbgym.rows import LANES, view
 
 # The default orbit, in the Earth's dipole of about 2016: the shipped policies were trained in it.
 _OWN: dict[str, Any] = {"altitude": 500e3, "equator_field": 3.0e-5, "tilt": math.radians(9.6)}
@@ -109,12 +109,11 @@ class MagneticCoils(Effector):
         yield instant.arrow("magnetic field", B, "µT", 2e6 * self.field)
 
 
-class Coils(Driven):
+class Coils(External):
     """dipole: moment of a full command about each body axis [A m^2]."""
 
     line: Any
     dipole: float
-    channels = constant(3)
     effector_shows = constant(3)
 
     def field_row(self, physics):
@@ -131,14 +130,7 @@ class Coils(Driven):
     def show_in(self, physics, buffer, i, shown):
         q, _ = view(physics, buffer, i)
         B = to_body(q, physics.potential.field_ahead(physics, buffer, i, 0.0))
-        B = scale(0.5 / physics.potential.field, B)
-        bounded = (min(max(B[0], -1.0), 1.0), min(max(B[1], -1.0), 1.0), min(max(B[2], -1.0), 1.0))
-        put_vector(buffer, i, shown, bounded)
-
-    def exert(self, physics, buffer, i, c, h):
-        torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
-        put_vector(buffer, i, self.acting_row(physics), torque)
-        act(physics, buffer, i, torque)
+        put_within(buffer, i + shown * LANES, scale(0.5 / physics.potential.field, B), 1.0)
 
     def present(self, physics, buffer, i):
         self.show_in(physics, buffer, i, self.shown_row(physics))

@@ -11,18 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbgym.compiled.record import constant, known
-from rbgym.engine.actuation import act
-from rbgym.envs.actuators.coils import Coils, MagneticCoils
-from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.coils import MagneticCoils
+from rbgym.envs.actuators.driven import External
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.actuators.forces import Torque, Torques
+from rbgym.envs.actuators.forces import Torque
 from rbgym.envs.actuators.wheels import ReactionWheels, Wheels
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
-from rbgym.quaternion import Array, add
-from rbgym.rows import put_vector
+from rbgym.quaternion import Array
 
 
 @dataclass(frozen=True)
@@ -48,14 +45,14 @@ class Combined(Effector):
     def uses_limits(self) -> bool:  # type: ignore[override]
         return self.other.uses_limits
 
-    def record(self, setting: Setting, line: Any) -> "WheelsAndOther":
+    def record(self, setting: Setting, line: Any) -> Wheels:
         wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
-        if not (isinstance(wheels, Wheels) and isinstance(other, Coils | Torques)):
+        if not (isinstance(wheels, Wheels) and isinstance(other, External)):
             raise ValueError(
                 "actuator must combine wheels with coils or torque, with records of rbgym, "
                 f"got {type(wheels).__name__} and {type(other).__name__}"
             )
-        return WheelsAndOther(line, wheels, other)
+        return wheels._replace(other=other)
 
     def columns(self) -> tuple[Column, ...]:
         return (*self.wheels.columns(), *self.other.columns())
@@ -104,53 +101,3 @@ class Combined(Effector):
     def sketch(self, instant: Any) -> Iterable[Any]:
         yield from self.wheels.sketch(instant)
         yield from self.other.sketch(instant)
-
-
-class WheelsAndOther(Driven):
-    """wheels: `Wheels`; other: `Coils` or `Torques`, which have no rows."""
-
-    line: Any
-    wheels: Any
-    other: Any
-    turns_rotors = constant(True)
-
-    @known
-    def channels(self):
-        return self.wheels.channels() + self.other.channels()
-
-    def has_limits(self):
-        return self.other.has_limits()
-
-    def effector_rows(self):
-        return self.wheels.effector_rows()
-
-    @known
-    def effector_shows(self):
-        return self.wheels.effector_shows() + self.other.effector_shows()
-
-    def field_row(self, physics):
-        return self.shown_row(physics) + self.wheels.effector_shows()
-
-    def exert(self, physics, buffer, i, c, h):
-        n = self.wheels.channels()
-        by_wheels = self.wheels.turn(physics, buffer, i, c, h)
-        own = c[4] if n > 3 else c[3], c[5] if n > 3 else c[4], c[6] if n > 3 else c[5]
-        torque = self.other.torque_of(physics, buffer, i, own, h)
-        put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
-        act(physics, buffer, i, torque)
-
-    def gather(self, physics, buffer, i):
-        self.wheels.gather(physics, buffer, i)
-
-    def book(self, physics, buffer, i, h):
-        self.wheels.book(physics, buffer, i, h)
-
-    def more_energy(self, physics, buffer, i):
-        return self.wheels.more_energy(physics, buffer, i)
-
-    def ready(self, physics, buffer, i, placed, mass, u):
-        self.wheels.ready(physics, buffer, i, placed, mass, u)
-
-    def present(self, physics, buffer, i):
-        self.wheels.present(physics, buffer, i)
-        self.other.show_in(physics, buffer, i, self.field_row(physics))

@@ -2,13 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, places, required
-from rbgym.engine.actuation import Actuator
-from rbgym.quaternion import add, scale
-from rbgym.rows import LANES, ROTOR, put_vector, vector
-
-_ZERO = (0.0, 0.0, 0.0)
+from rbgym.engine.actuation import Actuator, act
+from rbgym.rows import LANES, ROTOR, put_vector
 
 
 class Line(Record):
@@ -100,7 +96,7 @@ class LineStage(Record):
 
     def mode_momentum(self, physics, buffer, i):
         """Momentum of the modes, principal axes [kg m^2/s]."""
-        return _ZERO
+        return (0.0, 0.0, 0.0)
 
     def mode_energy(self, physics, buffer, i):
         """Energy of the modes [J]."""
@@ -134,12 +130,6 @@ class Driven(Actuator):
     def ready(self, physics, buffer, i, placed, mass, u):
         """Begin an episode: draw the state, or leave it if placed. mass: factor of the body's mass.
         u: four uniform numbers. J and J_INV are already the episode's."""
-
-    def torque_of(self, physics, buffer, i, c, h):
-        """Torque [N m], body axes, of three mean commands in the step of h seconds."""
-
-    def show_in(self, physics, buffer, i, shown):
-        """Write its columns of the observation from row `shown` on."""
 
     def gather(self, physics, buffer, i):
         """Set the momentum of the rotors from the state, so that the two do not drift apart."""
@@ -197,9 +187,8 @@ class Driven(Actuator):
         return own + count * (line.lag.slots() + line.delay.slots())
 
     def hold(self, physics, buffer, i):
-        put_vector(buffer, i, self.applied_row(physics), _ZERO)
-        if self.acting_rows() > 3:
-            put_vector(buffer, i, self.applied_row(physics) + 3, _ZERO)
+        for n in range(self.acting_rows()):
+            buffer[i + (self.applied_row(physics) + n) * LANES] = 0.0
         self.line.delay.queue(physics, buffer, i)
         self.line.faults.count_period(physics, buffer, i)
 
@@ -227,10 +216,10 @@ class Driven(Actuator):
         self.exert(physics, buffer, i, c, h)
 
     def settle(self, physics, buffer, i, h, dt):
-        acting, mean = self.acting_row(physics), self.applied_row(physics)
-        _add(buffer, i, mean, h / dt, acting)
-        if self.acting_rows() > 3:
-            _add(buffer, i, mean + 3, h / dt, acting + 3)
+        acting, mean, share = self.acting_row(physics), self.applied_row(physics), h / dt
+        for n in range(self.acting_rows()):
+            now = buffer[i + (acting + n) * LANES]
+            buffer[i + (mean + n) * LANES] += share * now
         self.book(physics, buffer, i, h)
         self.line.modes.swing_back(physics, buffer, i, 0.5 * h)
 
@@ -252,7 +241,19 @@ class Driven(Actuator):
         self.line.faults.strike(physics, buffer, i, seed, episode)
 
 
-@inlined
-def _add(buffer, i, mean, share, acting):
-    now = scale(share, vector(buffer, i, acting))
-    put_vector(buffer, i, mean, add(vector(buffer, i, mean), now))
+class External(Driven):
+    """Base of the records of effectors that give a torque from outside, alone or beside wheels."""
+
+    channels = constant(3)
+
+    @required
+    def torque_of(self, physics, buffer, i, c, h):
+        """Torque [N m], body axes, of three mean commands in the step of h seconds."""
+
+    def show_in(self, physics, buffer, i, shown):
+        """Write its columns of the observation from row `shown` on."""
+
+    def exert(self, physics, buffer, i, c, h):
+        torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, torque)

@@ -18,7 +18,7 @@ import numpy as np
 
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.driven import Driven, External
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
@@ -52,22 +52,15 @@ class Torque(Effector):
         return setting.limits
 
 
-class Torques(Driven):
+class Torques(External):
     """The torque of a full command times the commands."""
 
     line: Any
-    channels = constant(3)
     has_limits = constant(True)
 
     def torque_of(self, physics, buffer, i, c, h):
-        """Torque [N m] in body axes of three mean commands."""
         full = vector(buffer, i, physics.actuator.own_row(physics))
         return self.mounted(physics, buffer, i, times(full, c))
-
-    def exert(self, physics, buffer, i, c, h):
-        torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
-        put_vector(buffer, i, self.acting_row(physics), torque)
-        act(physics, buffer, i, torque)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,14 @@
 """Constraints on attitude, rates, commands and wheels: costs separate from the reward."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
-from rbgym.arguments import flag
+from rbgym.arguments import flag, unit
 from rbgym.compiled.jit import inlined
 from rbgym.envs.actuators import Effector
-from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.endings import Constraints, below, cone, less, outside
+from rbgym.envs.parts.endings import Constraints, below, less, outside
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
@@ -140,18 +139,26 @@ class Limited(Constraints, More):
 
 
 def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vector, float]:
-    numbers = start._asdict()
-    if not isinstance(value, Mapping) or value.get("direction") != "between":
-        stays = not numbers.get("target_angle")
-        axis, direction, half = cone(label, value, goal if stays else None)
-        return axis, direction, math.cos(half)
-    axis, _, half = cone(label, {**value, "direction": (0.0, 0.0, 1.0)})
-    if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
+    """Axis, direction and cosine of the half angle of a dict; ValueError if it covers the goal."""
+    entries = ("axis", "direction", "half_angle")
+    given, numbers = keys(label, value, entries), start._asdict()
+    if len(given) < len(entries):
+        raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
+    axis, wanted = unit(f"{label}['axis']", given["axis"], 3, 1e-9), given["direction"]
+    half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
+    if isinstance(wanted, str) and wanted == "between":
+        if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
+            raise ValueError(
+                f"{label}['direction'] must be a unit vector unless starts are more than twice the "
+                f"half_angle of {half:.4g} rad away from a target, got 'between'"
+            )
+        return triple("axis", axis), _BETWEEN, math.cos(half)
+    direction = unit(f"{label}['direction']", wanted, 3, 1e-9)
+    if not numbers.get("target_angle") and goal.reaches(axis, direction, half):
         raise ValueError(
-            f"{label}['direction'] must be a unit vector unless starts are more than twice the "
-            f"half_angle of {half:.4g} rad away from a target, got 'between'"
+            f"{label} must leave the goal free, but its cone of {half:.4g} rad covers it"
         )
-    return axis, _BETWEEN, math.cos(half)
+    return triple("axis", axis), triple("direction", direction), math.cos(half)
 
 
 def resolve(

@@ -126,7 +126,7 @@ class Sphere(Record):
 class NoPressure(Record):
     """Base of air drag and solar pressure; by itself it exerts no torque."""
 
-    needs_sun = constant(False)
+    faces_sun = constant(False)
 
     def pressure_torque(self, physics, buffer, i, q):
         """Torque [N m], body axes."""
@@ -156,7 +156,7 @@ class SolarPressure(NoPressure):
     specular: float
     diffuse: float
     surfaces: tuple[Any, ...]
-    needs_sun = constant(True)
+    faces_sun = constant(True)
 
     def pressure_torque(self, physics, buffer, i, q):
         potential, torque = physics.potential, (0.0, 0.0, 0.0)
@@ -179,10 +179,10 @@ class SpaceEnvironment(Disturbance):
     air: Any
     light: Any
     most: float
-    sees_orbit = constant(True)
+    is_on_orbit = constant(True)
 
-    def sees_light(self):
-        return self.light.needs_sun()
+    def faces_sun(self):
+        return self.light.faces_sun()
 
     def is_noisy(self):
         return self.first.is_noisy()

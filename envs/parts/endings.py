@@ -1,12 +1,10 @@
 """Success regions, ends of episodes, tallies of events, and costs of constraints."""
 
-import math
 from typing import Any
 
-from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.envs.arguments import in_range, keys, named, triple
+from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, to_body, upward
 from rbgym.rows import LANES, vector
@@ -83,10 +81,6 @@ class Ending(Part):
     def margin(self, rows, buffer, i, q, omega):
         """How far the lane at i is from the end of its episode: about 1 far away, below 0 once it
         is over. Made of squares, so that it is smooth."""
-
-    def is_over(self, rows, buffer, i, q, omega):
-        """Whether the state ends the episode of the lane at i."""
-        return self.margin(rows, buffer, i, q, omega) < 0.0
 
 
 class Never(Ending):
@@ -241,18 +235,3 @@ def resolve(value: Any, limits: Limits, own: Ending) -> Ends:
         rate = in_range("termination['rate_limit']", given["rate_limit"], 1e-9, limits.rate)
         limits = limits._replace(rate=rate)
     return Ends(limits, own)
-
-
-def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, float]:
-    """Axis, direction and half angle [rad] of a dict; ValueError if the cone covers the goal."""
-    entries = ("axis", "direction", "half_angle")
-    given = keys(label, value, entries)
-    if len(given) < len(entries):
-        raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
-    axis, direction = (unit(f"{label}[{n!r}]", given[n], 3, 1e-9) for n in entries[:2])
-    half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
-    if goal is not None and goal.reaches(axis, direction, half):
-        raise ValueError(
-            f"{label} must leave the goal free, but its cone of {half:.4g} rad covers it"
-        )
-    return triple("axis", axis), triple("direction", direction), half

@@ -73,7 +73,6 @@ class Goal(Part):
     attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
     has_target = constant(False)
-    faces_sun = constant(False, "Whether it needs an orbit with a Sun.")
 
     @required
     def compare(self, rows, buffer, i, q, omega):
@@ -301,8 +300,6 @@ class Reference(Part):
     """How a target moves. This base class leaves it at rest."""
 
     moves = constant(False)
-    is_on_orbit = constant(False, "Whether it needs an orbit.")
-    faces_sun = constant(False, "Whether it needs a Sun.")
 
     def start_attitude(self, rows, buffer, i, q):
         """The target's attitude at the start; q: the one that was drawn for it."""

@@ -14,7 +14,7 @@ from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part
-from rbgym.quaternion import Vector, canonical, qconj, qmul, scale, to_body
+from rbgym.quaternion import Vector, canonical, matrix_of, qconj, qmul, scale, to_body
 from rbgym.rows import LANES
 
 _LOWEST = (0.0, -1.0, -1.0, -1.0)  # of a canonical quaternion
@@ -88,9 +88,9 @@ class RotationMatrix(Form):
     width = constant(9)
 
     def write(self, buffer, k, q, relative):
-        x, y, z = _matrix_columns(relative)
+        matrix = matrix_of(relative)
         for row in range(3):
-            put_within(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
+            put_within(buffer, k + 3 * row * LANES, matrix[row], 1.0)
 
 
 class Rotation6D(Form):
@@ -100,7 +100,7 @@ class Rotation6D(Form):
     width = constant(6)
 
     def write(self, buffer, k, q, relative):
-        x, y, _ = _matrix_columns(relative)
+        x, y, _ = matrix_of(qconj(relative))
         put_within(buffer, k, x, 1.0)
         put_within(buffer, k + 3 * LANES, y, 1.0)
 
@@ -317,16 +317,6 @@ def put_within(buffer, k, values, bound):
     """Write values, cut at +-bound, from k on."""
     for n in range(len(values)):
         buffer[k + n * LANES] = min(max(values[n], -bound), bound)
-
-
-@inlined
-def _matrix_columns(q):
-    w, x, y, z = q
-    return (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
-        (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
-        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
 
 
 @inlined

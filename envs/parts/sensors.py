@@ -15,7 +15,7 @@ from rbgym.envs.parts.columns import BODY, WORLD, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals, one_normal
-from rbgym.envs.rows import checked_part, settle_vector
+from rbgym.envs.rows import Part, checked_part, settle_vector
 from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
@@ -30,7 +30,7 @@ from rbgym.rows import (
 )
 
 _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first random numbers of a step's noise
-_BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from the sensor's first
+_BIAS, _LAST, _SEEN, _HEAD, _COMING = 0, 3, 7, 11, 12  # rows, counted from the sensor's first
 _NO_STEP = 2.0**40  # counter, in place of the step, of numbers drawn once an episode
 _OF_SUN = 2.0**41  # added to the step: counters of the Sun sensor
 _BY_SCALES, _BY_MOUNTING = 3, 6  # first random numbers, drawn once an episode
@@ -313,10 +313,8 @@ class Ephemeris(More):
 
 class Tracker(More):
     """The attitude in the world that a star tracker measured, if it is new, and a flag for that of
-    each head. row: of the number of the head that measured, counted from the sensor's first, 0
-    without a new measurement; others: of `Instruments`."""
+    each head. others: of `Instruments`."""
 
-    row: int = 0
     others: tuple[Vector, ...] = ()
 
     @known
@@ -324,9 +322,8 @@ class Tracker(More):
         return 5 + len(self.others)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        first, sensor = rows.sensor_row(), rows.parts.sensor
-        dead = sensor.is_dead(rows, buffer, i)
-        head = 0.0 if dead else buffer[i + (first + self.row) * LANES]
+        first, dead = rows.sensor_row(), rows.parts.outage.is_dead(rows, buffer, i)
+        head = 0.0 if dead else buffer[i + (first + _HEAD) * LANES]
         valid = min(head, 1.0)
         w, x, y, z = canonical(quaternion(buffer, i, first + _SEEN))
         put_within(buffer, k, (valid * w, valid * x, valid * y, valid * z), 1.0)
@@ -425,20 +422,20 @@ class Instruments(Sensor):
         return functools.reduce(Both, shown) if shown else More()
 
     def rows_needed(self, physics):
-        # Bias, last attitude, tracked attitude, one under way; remainder of the gyros; the flag.
-        more = 1 if self.tracker.width() > 0 else 0
-        return self._residue_row() + self.counting.residue_rows() + more
+        # Bias, last attitude, tracked attitude, number of the head that measured it, 0 unless now;
+        # one under way; remainder of the gyros.
+        return self._residue_row() + self.counting.residue_rows()
 
     def _residue_row(self):
         return _COMING + self.readout.coming_rows()
 
     @known
-    def sees_sun(self):
+    def faces_sun(self):
         shown = self.eye.width() + self.cells.width() + self.ephemeris.width()
         return isinstance(self.blinding, Open) or shown > 0
 
     @known
-    def sees_orbit(self):
+    def is_on_orbit(self):
         return isinstance(self.limb, Limb)
 
     @known
@@ -449,7 +446,7 @@ class Instruments(Sensor):
         self.compass.mark(rows, buffer, i)
 
     def memory_entries(self, physics: Physics) -> dict[str, range]:
-        found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _COMING)}
+        found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _HEAD)}
         late = {"coming": range(_COMING, _COMING + 4)} if self.readout.coming_rows() else {}
         return found | late
 
@@ -489,9 +486,8 @@ class Instruments(Sensor):
         fresh, new, head = self.readout.delivered(buffer, i, coming, step, taken, new, head)
         seen = quaternion_if(fresh, new, held)
         put_quaternion(buffer, i, row + _SEEN, seen)
-        if self.tracker.width() > 0:  # a blinded tracker shows no attitude at the start either
-            valid = head if fresh & (able | (step > 0.0)) else 0.0
-            buffer[i + (row + self.rows_needed(rows.physics) - 1) * LANES] = valid
+        # A blinded tracker shows no attitude at the start either.
+        buffer[i + (row + _HEAD) * LANES] = head if fresh & (able | (step > 0.0)) else 0.0
         return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
 
     def _serving(self, rows, buffer, i, q):
@@ -542,7 +538,7 @@ class Instruments(Sensor):
         if eye.width() or self.sun_noise or self.sun_bias:
             eye = SunSensor(self.sun_noise / wide, self.sun_bias)
         limb = Limb(math.cos(self.earth_exclusion), math.sin(self.earth_exclusion))
-        found = self._replace(
+        return self._replace(
             **numbers,
             dt=dt,
             readout=Late(float(late)) if late else Prompt(),
@@ -555,10 +551,8 @@ class Instruments(Sensor):
             eye=eye,
             normals=normals,
             cells=cells if normals else More(),
+            tracker=Tracker(self.others) if self.tracker.width() else More(),
         )
-        shows = found.tracker.width() > 0
-        tracker = Tracker(found.rows_needed(None) - 1, self.others)
-        return found._replace(tracker=tracker) if shows else found
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
         """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
@@ -584,56 +578,36 @@ def _in_its_frame(q, now, seen):
     return qmul(qmul(q, qconj(now)), seen)
 
 
-class Failing(Sensor):
-    """A sensor that may fail; its last measurement, in the world, is then held."""
+class Outage(Part):
+    """A failure of the sensors, whichever they are. This base class never happens."""
 
-    sensor: Any
-    has_bias = property(lambda self: self.sensor.has_bias)
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended the measurements."""
+        return False
 
-    def extra(self) -> More:
-        found: More = self.sensor.extra()
-        return found
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        """What is seen; q, relative: the true attitude as in `Sensor.measure`, measured: its result
+        now."""
+        return measured
 
-    def is_noisy(self):
-        return self.sensor.is_noisy()
 
-    @known
-    def sees_field(self):
-        return self.sensor.sees_field()
-
-    def sense_field(self, rows, buffer, i):
-        self.sensor.sense_field(rows, buffer, i)
+class Failing(Outage):
+    """Sensors may fail; the last measurement, in the world, is then held."""
 
     def rows_needed(self, physics):
-        return self.sensor.rows_needed(physics) + 7  # last measured attitude and rates
-
-    def memory_entries(self, physics: Physics) -> dict[str, range]:
-        # After a failure the measurements are constant and have no derivatives.
-        found: dict[str, range] = self.sensor.memory_entries(physics)
-        return found
-
-    def _row(self, rows):
-        return rows.sensor_row() + self.sensor.rows_needed(rows.physics)
+        return 7  # last measured attitude and rates
 
     def is_dead(self, rows, buffer, i):
         return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)
 
-    def calibrate(self, rows, buffer, i):
-        self.sensor.calibrate(rows, buffer, i)
-
-    def measure(self, rows, buffer, i, q, relative, omega):
-        attitude, _, rate = self.sensor.measure(rows, buffer, i, q, relative, omega)
-        row, dead = self._row(rows), self.is_dead(rows, buffer, i)
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        attitude, _, rate = measured
+        row, dead = rows.outage_row(), self.is_dead(rows, buffer, i)
         attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
         rate = vector_if(dead, vector(buffer, i, row + 4), rate)
         put_quaternion(buffer, i, row, attitude)
         put_vector(buffer, i, row + 4, rate)
         return _in_its_frame(q, q, attitude), _in_its_frame(relative, q, attitude), rate
-
-
-def failing(sensor: Sensor) -> Sensor:
-    """The sensor, for an env whose faults may blind it."""
-    return Failing(sensor)
 
 
 def resolve_sensor(

@@ -52,13 +52,7 @@ class Sensor(Part):
 
     has_bias = False  # whether its rows begin with a gyro bias, body axes [rad/s]
     gyro = True  # whether it measures the rates
-    sees_sun = constant(False, "Whether it needs an orbit with a Sun.")
-    sees_orbit = constant(False, "Whether it needs an orbit.")
     sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
-
-    def is_dead(self, rows, buffer, i):
-        """Whether a fault has ended its measurements."""
-        return False
 
     def extra(self) -> More:
         """Its columns after attitude and rates."""
@@ -138,9 +132,6 @@ class Disturbance(Part):
     def largest_torque(self) -> Array:
         """Largest torque about each body axis [N m], (3,)."""
         return np.zeros(3)
-
-    sees_orbit = constant(False, "Whether it needs an orbit.")
-    sees_light = constant(False, "Whether it needs a Sun.")
 
     def along(self, orbit: "Orbit") -> "Disturbance":
         """The disturbance on an orbit."""
