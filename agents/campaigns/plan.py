@@ -147,8 +147,8 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
     return [name for name in FIGURES if has[name]]
 
 
-def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
-    """Fly every lane to its end. see: called at each instant with its number, lanes in flight."""
+def fly(player: Player, see: Callable[[Player, int], object] | None = None) -> Flight:
+    """Fly every lane to its end. see: called at each instant with the player and its number."""
     env, n = player.env.unwrapped, player.env.num_envs
     names = figures_of(player.env, isinstance(player.policy, Estimating))
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
@@ -157,7 +157,7 @@ def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None =
     def look() -> None:
         player.keep(seen, **_state(player))
         if see is not None:
-            see(len(seen["angle"]) - 1, player.running)
+            see(player, len(seen["angle"]) - 1)
 
     look()
     for observation, actions, _ in player.first_episodes():
@@ -235,9 +235,9 @@ class Pilot:
                 one.policy.require(self.plan.env_id, *readable(env))
             return (Estimating.for_env if self.plan.estimator else at_work)(one.policy, env)
 
-    def fly(self, group: int, name: str, camera: Any = None) -> tuple[dict[str, Any], Flight]:
+    def fly(self, group: int, name: str, see: Any = None) -> tuple[dict[str, Any], Flight]:
         """Fly a group of runs with one contender; returns the columns of the campaign's table,
-        (size,) each, and the flight. camera: makes, for an env, the `see` of `fly`."""
+        (size,) each, and the flight. see: of `fly`."""
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
@@ -252,7 +252,7 @@ class Pilot:
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)
-            flight = fly(player, camera and camera(env))
+            flight = fly(player, see)
         rows = {
             "run": np.array(runs, dtype=np.int64),
             "contender": np.array([name] * size),
