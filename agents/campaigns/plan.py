@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.campaigns.nominal import Nominal, varied
+from rbgym.agents.campaigns.nominal import Nominal
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.cases import Starts
 from rbgym.agents.controllers.base import relative
@@ -23,6 +23,7 @@ from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
 from rbgym.envs.layers import plain
+from rbgym.envs.parts import parameters
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.reset import checked_seed
 from rbgym.identification import rotation_vector
@@ -293,7 +294,7 @@ class Pilot:
         for name, values in draws.items():
             put(drawn, name, values)
         drawn = {name: drawn[name] for name in self.spread.columns}
-        differing = varied(env) - {*draws}
+        differing = parameters.differing(env.episodes.setup.varied) - {*draws}
         for name, values in env.parameters.items():
             if name == "inertia" and differing & {"inertia", "axes"}:
                 found |= {f"inertia.{2 * a}": values[:, k, k].copy() for k, a in enumerate("xyz")}
