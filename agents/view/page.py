@@ -36,7 +36,6 @@ class Page:
         self._scene.start(self.simulation)
         self._scenario: Scenario | None = None  # of the latest `_prepare`
         self._pressed = queue.SimpleQueue[str]()
-        self._stopped = False
         self._last: float | None = None  # wall time up to which steps were made
         self._owed = 0.0  # simulated time left over, less than a step [s]
         self._problem, self._late, self._frames = "", False, 0
@@ -54,13 +53,12 @@ class Page:
         server.on_client_connect(self._welcome)
 
     def stop(self) -> None:
-        self._stopped = True
         self._pressed.put("stop")
 
     def run(self) -> None:
         """Advance the simulation until `stop`; it pauses without a viewer."""
         pressed = {"change"}
-        while not self._stopped:
+        while "stop" not in pressed:
             start = time.monotonic()
             moving = False
             try:
