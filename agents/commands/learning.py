@@ -183,6 +183,7 @@ def export(
 
     import gymnasium as gym
 
+    from rbgym.agents.controllers import at_work
     from rbgym.agents.export import export_c, export_onnx
     from rbgym.agents.judge.episodes import contenders
 
@@ -193,7 +194,7 @@ def export(
     gains = dict(gain or ())
     if gains and not isinstance(found.policy, str):
         raise ValueError(f"--gain must be left out for a trained policy, got {gains}")
-    chosen = found.at_work(flown, **gains)
+    chosen = at_work(found.policy, flown, **gains)
     about = {"policy": policy, "env_id": env_id, "env_kwargs": found.env_kwargs, "gains": gains}
     contract: dict[str, Any] = {}
     if onnx is not None:

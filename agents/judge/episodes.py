@@ -40,10 +40,6 @@ class Contender(NamedTuple):
         """The content of a trained policy's policy.json; None for a controller."""
         return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
-    def at_work(self, env: Any, **gains: Any) -> Any:
-        """The policy, or the controller, made for an env with these gains."""
-        return controllers.at_work(self.policy, env, **gains)
-
 
 def contenders(
     targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
