@@ -149,11 +149,12 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
     pilot = Pilot(plan)
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
+    instants = np.arange(0, steps, math.ceil(steps / _INSTANTS))
     for name in plan.policies:
         found, flight = pilot.fly(group, name)
         rows.append(found)
-        counts[name] = _counts(flight.histories["angle"][..., 0], steps)
-    counts["time"] = setup.dt * np.arange(0, steps, _stride(steps))
+        counts[name] = _counts(flight.histories["angle"][..., 0], instants)
+    counts["time"] = setup.dt * instants
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **counts)
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
@@ -162,14 +163,10 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
         parquet.write_table(pa.Table.from_pydict(table), temporary)
 
 
-def _stride(steps: int) -> int:
-    return math.ceil(steps / _INSTANTS)
-
-
-def _counts(angle: Array, steps: int) -> NDArray[np.int64]:
+def _counts(angle: Array, instants: NDArray[np.int64]) -> NDArray[np.int64]:
     """Histograms of the attitude error (m, n) [rad] over n runs, (instants, bins)."""
-    whole = np.full((steps, angle.shape[1]), np.nan)
-    whole[: len(angle)] = angle
-    rows = np.degrees(whole[:: _stride(steps)])
-    bins = [np.searchsorted(_BINS, row[np.isfinite(row)]) for row in rows]
-    return np.array([np.bincount(one, minlength=len(_BINS) + 1) for one in bins])
+    found = np.zeros((len(instants), len(_BINS) + 1), dtype=np.int64)
+    for k, row in enumerate(np.degrees(angle[instants[instants < len(angle)]])):
+        bins = np.searchsorted(_BINS, row[np.isfinite(row)])
+        found[k] = np.bincount(bins, minlength=len(_BINS) + 1)
+    return found

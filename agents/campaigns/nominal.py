@@ -93,7 +93,7 @@ class Nominal:
             nominal = np.full(column.size, 0.0 if name in _AT_ZERO else 1.0)
             nominal = np.array(self.env.body.moments) if name == "inertia" else nominal
             low, high = float(np.min(column.low)), float(np.max(column.high))
-            if name in varied(self.env):
+            if name in parameters.differing(self.setup.varied):
                 yield Place(name, PARAMETER, nominal, _labels((column.size,)), low, high)
 
     def _starts(self) -> Iterator[Place]:
@@ -190,12 +190,6 @@ class Nominal:
             start["quaternion"] = multiply(target, from_rotation_vector(turn))
         drawn = {n: v.reshape(start[n].shape) for n, v in drawn.items()}
         return start | drawn
-
-
-def varied(env: Any) -> set[str]:
-    """Names of the parameters that an env draws for each episode."""
-    named = {*env.episodes.setup.varied, "rate_bias"}
-    return named | {"actuator_scale"} if "failure" in named else named
 
 
 def _own(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.campaigns.nominal import Nominal, varied
+from rbgym.agents.campaigns.nominal import Nominal
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.cases import Starts
 from rbgym.agents.controllers.base import relative
@@ -23,6 +23,7 @@ from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
 from rbgym.envs.layers import plain
+from rbgym.envs.parts import parameters
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.reset import checked_seed
 from rbgym.identification import rotation_vector
@@ -147,8 +148,8 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
     return [name for name in FIGURES if has[name]]
 
 
-def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None = None) -> Flight:
-    """Fly every lane to its end. see: called at each instant with its number, lanes in flight."""
+def fly(player: Player, see: Callable[[Player, int], object] | None = None) -> Flight:
+    """Fly every lane to its end. see: called at each instant with the player and its number."""
     env, n = player.env.unwrapped, player.env.num_envs
     names = figures_of(player.env, isinstance(player.policy, Estimating))
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
@@ -157,7 +158,7 @@ def fly(player: Player, see: Callable[[int, NDArray[np.bool_]], object] | None =
     def look() -> None:
         player.keep(seen, **_state(player))
         if see is not None:
-            see(len(seen["angle"]) - 1, player.running)
+            see(player, len(seen["angle"]) - 1)
 
     look()
     for observation, actions, _ in player.first_episodes():
@@ -235,9 +236,9 @@ class Pilot:
                 one.policy.require(self.plan.env_id, *readable(env))
             return (Estimating.for_env if self.plan.estimator else at_work)(one.policy, env)
 
-    def fly(self, group: int, name: str, camera: Any = None) -> tuple[dict[str, Any], Flight]:
+    def fly(self, group: int, name: str, see: Any = None) -> tuple[dict[str, Any], Flight]:
         """Fly a group of runs with one contender; returns the columns of the campaign's table,
-        (size,) each, and the flight. camera: makes, for an env, the `see` of `fly`."""
+        (size,) each, and the flight. see: of `fly`."""
         size = self.plan.group
         runs = range(group * size, (group + 1) * size)
         if self._drawn[:1] != (group,):
@@ -252,7 +253,7 @@ class Pilot:
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)
-            flight = fly(player, camera and camera(env))
+            flight = fly(player, see)
         rows = {
             "run": np.array(runs, dtype=np.int64),
             "contender": np.array([name] * size),
@@ -293,7 +294,7 @@ class Pilot:
         for name, values in draws.items():
             put(drawn, name, values)
         drawn = {name: drawn[name] for name in self.spread.columns}
-        differing = varied(env) - {*draws}
+        differing = parameters.differing(env.episodes.setup.varied) - {*draws}
         for name, values in env.parameters.items():
             if name == "inertia" and differing & {"inertia", "axes"}:
                 found |= {f"inertia.{2 * a}": values[:, k, k].copy() for k, a in enumerate("xyz")}

@@ -1,16 +1,15 @@
 """Flies one run of a campaign again, and records its full telemetry."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyarrow import Table, csv
 
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.judge import videos
+from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.arguments import named
 from rbgym.envs.rendering.instant import Trail, scene_of
@@ -51,10 +50,17 @@ class Replay:
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
         group, lane = divmod(run, campaign.plan.group)
-        setup, frames = campaign.pilot.nominal.setup, list[Any]()
+        setup, frames, trail = campaign.pilot.nominal.setup, list[Any](), Trail()
         timing = videos.Timing.of(setup.dt, int(setup.limit))
-        camera = None if video is None else partial(_camera, lane, timing.stride, frames)
-        rows, flight = campaign.pilot.fly(group, name, camera)
+        painter = None if video is None else Painter((_SIZE, _SIZE))
+
+        def film(player: Player, instant: int) -> None:
+            if painter and player.running[lane]:
+                scene = scene_of(player.env, lane, trail)
+                if instant % timing.stride == 0:
+                    frames.append(painter.paint(scene))
+
+        rows, flight = campaign.pilot.fly(group, name, film)
         if video is not None:
             with replacing(video) as temporary:
                 videos.write(temporary, frames, timing.rate, kind=video.suffix)
@@ -104,16 +110,3 @@ class Replay:
                 ax.legend()
             axes[-1].set_xlabel("time [s]")
         return figure
-
-
-def _camera(lane: int, stride: int, frames: list[Any], env: Any) -> Any:
-    """The `see` of `plan.fly` that adds a picture of an env's lane every `stride` steps."""
-    painter, trail = Painter((_SIZE, _SIZE)), Trail()
-
-    def see(instant: int, running: NDArray[np.bool_]) -> None:
-        if running[lane]:
-            scene = scene_of(env, lane, trail)
-            if instant % stride == 0:
-                frames.append(painter.paint(scene))
-
-    return see

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place, varied
+from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place
 from rbgym.arguments import finite, number
 from rbgym.envs.arguments import keys, made
+from rbgym.envs.parts import parameters
 from rbgym.quaternion import Array
 
 Draws = dict[str, Array]  # (n, size) of each place, by its name
@@ -58,7 +59,7 @@ class Dispersions:
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
         tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
-        left = tensor & varied(nominal.env) - names
+        left = tensor & parameters.differing(nominal.setup.varied) - names
         if names & tensor and left:
             raise ValueError(
                 f"spread must draw {left.pop()} too, which randomization draws: a tensor has both"

@@ -1,9 +1,9 @@
-"""The controls of the page, and the scenario and playback that they select."""
+"""The controls of the page, and the scenario that they select."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 import viser
@@ -25,15 +25,6 @@ _HELP = (
 )
 _OF_BODIES = ("dt", "body", "size", "rates", "tilt", "mgl")
 _OF_TASKS = ("substeps", "seed", "policy", "repeats")
-
-
-class Playback(NamedTuple):
-    """Settings of the playback. speed: simulated seconds per second. repeats: start the next
-    episode automatically."""
-
-    paused: bool
-    speed: float
-    repeats: bool
 
 
 class Controls:
@@ -107,38 +98,30 @@ class Controls:
         self._gui.add_markdown(_HELP)
 
     def scenario(self) -> Scenario:
-        on = [k for k in range(MOST_RUNS) if self._value(f"scheme {k}") != _OFF]
-        env_id = self._value("env_id")
+        on = [k for k in range(MOST_RUNS) if self.value(f"scheme {k}") != _OFF]
+        env_id = self.value("env_id")
         same = ("body", "size", "rates", "tilt", "mgl", "seed", "substeps")
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
-            schemes=tuple(self._value(f"scheme {k}") for k in on),
-            policies=tuple(self._value(f"policy {k}") for k in on),
-            dt=self._value("dt") / 1000,
-            **{name: self._value(name) for name in same},
-        )
-
-    def playback(self) -> Playback:
-        numerator, _, denominator = self._value("speed").partition("/")
-        return Playback(
-            paused=self._value("paused"),
-            speed=float(numerator) / float(denominator or 1),
-            repeats=self._value("repeats"),
+            schemes=tuple(self.value(f"scheme {k}") for k in on),
+            policies=tuple(self.value(f"policy {k}") for k in on),
+            dt=self.value("dt") / 1000,
+            **{name: self.value(name) for name in same},
         )
 
     def torque(self) -> Array:
         """The push (3,) of sliders and recent keys, as fractions of the largest torque."""
-        u = np.array(self._value("torque"))
+        u = np.array(self.value("torque"))
         self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
         for axis, sign, _ in self._kicks:
             u[axis] += sign
-        return np.asarray(np.clip(u, -1.0, 1.0) * self._value("strength"))
+        return np.asarray(np.clip(u, -1.0, 1.0) * self.value("strength"))
 
-    def _value(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
         """The value, or three for axes, kept in the control's range, which viser does not check."""
         if name not in self._handles:
-            return tuple(self._value(f"{name} {axis}") for axis in "xyz")
+            return tuple(self.value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]
         if name in ("paused", "repeats"):
             return bool(handle.value)
@@ -179,4 +162,4 @@ class Controls:
         self._handles["speed"].value = "1"
 
     def next_seed(self) -> None:
-        self._handles["seed"].value = (self._value("seed") + 1) % 1000
+        self._handles["seed"].value = (self.value("seed") + 1) % 1000

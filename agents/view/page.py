@@ -6,12 +6,13 @@ import math
 import queue
 import time
 from dataclasses import replace
+from fractions import Fraction
 from html import escape
 
 import viser
 
 from rbgym.agents.view import Speed
-from rbgym.agents.view.controls import Controls, Playback
+from rbgym.agents.view.controls import Controls
 from rbgym.agents.view.scene import FAILED, RUNS, BrowserScene
 from rbgym.agents.view.simulation import Scenario, Simulation, actors
 from rbgym.engine.batch import IntegrationError
@@ -35,7 +36,6 @@ class Page:
         self._scene.start(self.simulation)
         self._scenario: Scenario | None = None  # of the latest `_prepare`
         self._pressed = queue.SimpleQueue[str]()
-        self._stopped = False
         self._last: float | None = None  # wall time up to which steps were made
         self._owed = 0.0  # simulated time left over, less than a step [s]
         self._problem, self._late, self._frames = "", False, 0
@@ -53,13 +53,12 @@ class Page:
         server.on_client_connect(self._welcome)
 
     def stop(self) -> None:
-        self._stopped = True
         self._pressed.put("stop")
 
     def run(self) -> None:
         """Advance the simulation until `stop`; it pauses without a viewer."""
         pressed = {"change"}
-        while not self._stopped:
+        while "stop" not in pressed:
             start = time.monotonic()
             moving = False
             try:
@@ -84,22 +83,22 @@ class Page:
 
     def _turn(self, now: float, pressed: set[str]) -> bool:
         """Do the work of one frame; returns whether anything moves."""
-        scenario, playback = self.controls.scenario(), self.controls.playback()
+        scenario, paused = self.controls.scenario(), self.controls.value("paused")
         if scenario != self._scenario or "restart" in pressed:
             self._prepare(scenario)
             pressed.add("change")
         simulation = self.simulation
         simulation.push(self.controls.torque() * simulation.runs[0].strength)
-        moving = bool(self._server.get_clients()) and not playback.paused and not simulation.over
+        moving = bool(self._server.get_clients()) and not paused and not simulation.over
         if moving:
-            self._advance(now, playback.speed)
+            self._advance(now, float(Fraction(self.controls.value("speed"))))
         else:
             self._last = None  # time does not count from now on
-            if playback.paused and "step" in pressed:
+            if paused and "step" in pressed:
                 simulation.advance(1)
         if moving or pressed:
-            self._show(playback, at_once=bool(pressed))
-        self._next_episode(playback, now)
+            self._show(paused, at_once=bool(pressed))
+        self._next_episode(now)
         return moving
 
     def _advance(self, now: float, speed: float) -> None:
@@ -115,19 +114,19 @@ class Page:
             part *= 2
         self._late = steps > 0
 
-    def _show(self, playback: Playback, at_once: bool) -> None:
+    def _show(self, paused: bool, at_once: bool) -> None:
         slow = at_once or self._frames % _SLOW == 0
         self._scene.update(self.simulation, traced=slow)
         if slow:
             late = " · slower than asked" if self._late else ""
-            note = " · paused" if playback.paused else late
+            note = " · paused" if paused else late
             self._legend.content = legend(self.simulation, note, self._problem)
         self._frames += 1
 
-    def _next_episode(self, playback: Playback, now: float) -> None:
+    def _next_episode(self, now: float) -> None:
         """Start the next seed a moment after every run of a task has ended."""
         task = self._scenario is not None and self._scenario.env_id is not None
-        if self._problem or not (task and self.simulation.over and playback.repeats):
+        if self._problem or not (task and self.simulation.over and self.controls.value("repeats")):
             self._over_since = None
         elif self._over_since is None:
             self._over_since = now

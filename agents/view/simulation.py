@@ -10,12 +10,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, task_of
-from rbgym.agents.judge.episodes import contenders
+from rbgym.agents.cases import PRETRAINED, Starts, task_of
+from rbgym.agents.judge.episodes import Player, contenders
 from rbgym.agents.policies import trained
 from rbgym.arguments import finite, positive
 from rbgym.body import PlacedBody, RigidBody, compound
@@ -31,6 +32,7 @@ MOST_RUNS = 3
 OWN = "the task's own"  # a value for the integrator
 GIVEN = "as given"  # a value for the body
 _MASS = 6.0  # kg
+_MOTION = "quaternion", "angular_velocity", "angular_momentum", "energy"
 
 Triple = tuple[float, float, float]
 Names = Sequence[str]
@@ -123,46 +125,41 @@ class TaskRun(_Run):
         self._torque = np.zeros(3)
         kwargs = dict(one.env_kwargs)
         kwargs["disturbance"] = lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))
-        self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
-        self._policy = controllers.at_work(one.policy, self._env)
-        base: Any = self._env.unwrapped
+        env = gym.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+        self._player = Player(one.policy, env, Starts([], [seed]))
+        base: Any = env.unwrapped
         self.name = f"{policy}, {base.integrator}"
         self.body, self.potential = base.body, base.potential
         self.dt, self.rate = base.dt, float(base.rate_limit)
         self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
-        self._observation, self._info = self._env.reset(seed=seed)
-        self._memory: Any = None
 
     def push(self, torque: Array) -> None:
         self._torque = torque
 
     def advance(self, steps: int) -> None:
+        player = self._player
         for _ in range(steps):
             if self.ended:
                 return
-            begins = np.array([self.time == 0.0])
-            action, self._memory = self._policy.predict(self._observation, self._memory, begins)
-            self._observation, _, terminated, truncated, self._info = self._env.step(action)
+            player.step()
             self.time += self.dt
-            if self._info["integration_failed"]:
+            if player.info["integration_failed"][0]:
                 self._fail()
-            elif terminated or truncated:
-                reason = "out of bounds" if terminated else "time is up"
-                self.ended = "done" if self._info["is_success"] else reason
+            elif player.start[0]:
+                reason = "out of bounds" if player.terminated[0] else "time is up"
+                self.ended = "done" if player.info["is_success"][0] else reason
 
     def snapshot(self) -> Snapshot:
-        base: Any = self._env.unwrapped
-        state, info = base.episodes.state(), self._info
+        base = self._player.env.unwrapped
+        state = {name: rows[0] for name, rows in base.episodes.state().items()}
+        torque, angle = (self._player.info[n][0] for n in ("applied_torque", "attitude_error"))
         return Snapshot(
-            quaternion=state["quaternion"][0],
-            angular_velocity=state["angular_velocity"][0],
-            angular_momentum=state["angular_momentum"][0],
-            energy=float(state["energy"][0]),
-            torque=np.asarray(info["applied_torque"]) + self._torque,
-            position=state["position"][0] if "position" in state else np.zeros(3),
-            goal_angle=float(info["attitude_error"]) if base.goal.angle_off else math.nan,
-            target=state["target_quaternion"][0] if isinstance(base.goal, Target) else None,
-            scale=float(state["scale"][0]) if "scale" in state else 1.0,
+            **{name: state[name] for name in _MOTION},
+            torque=torque + self._torque,
+            position=state.get("position", np.zeros(3)),
+            goal_angle=float(angle) if base.goal.angle_off else math.nan,
+            target=state["target_quaternion"] if isinstance(base.goal, Target) else None,
+            scale=float(state.get("scale", 1.0)),
         )
 
 

@@ -98,8 +98,8 @@ def columns_of(names: list[Any], varied: Any, sensor: Any, channels: int, body: 
     differ from episode to episode."""
     mounting = (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels))
     kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
-    columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR)
-    differ = {*_names(varied), *(["rate_bias"] if sensor.has_bias else [])}
+    columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR if sensor.has_bias else ())
+    differ = differing(varied)
     shown, open_to = More(), [one for one in columns if one in differ]
     for name in names:
         named("observation behind its form", name, open_to, ", which randomization names")
@@ -113,9 +113,9 @@ def columns_of(names: list[Any], varied: Any, sensor: Any, channels: int, body: 
     return shown
 
 
-def _names(varied: Iterable[str]) -> set[str]:
+def differing(varied: Iterable[str]) -> set[str]:
     """Names of the parameters that differ; a failure shows as a factor of a command."""
-    return {"actuator_scale" if name == "failure" else name for name in varied}
+    return {"actuator_scale" if name == "failure" else name for name in varied} | {"rate_bias"}
 
 
 def places(episodes: Episodes) -> dict[str, Column]:
@@ -136,7 +136,7 @@ def places(episodes: Episodes) -> dict[str, Column]:
 
 def _open(episodes: Episodes) -> dict[str, Column]:
     """The parameters that users read and set; the axes are part of the inertia."""
-    named = _names(episodes.setup.varied) | {"rate_bias"}
+    named = differing(episodes.setup.varied)
     if "axes" in named:
         named = named - {"axes"} | {"inertia"}
     return {n: one for n, one in places(episodes).items() if n in named}

@@ -104,11 +104,11 @@ class Camera:
         met = np.maximum(normals[front] @ (self.axes.T @ _LIGHT), 0.0)
         bright = _DARKEST + (1.05 - _DARKEST) * met
         fills = np.minimum(mesh.colors[front] * bright[:, None], 255).astype(np.int64)
-        edges = mesh.edges
-        sides = front[edges.faces]
-        drawn = (edges.sharp & sides.any(axis=1)) | (sides[:, 0] != sides[:, 1])
-        drawn &= (depths[edges.ends] > self.near).all(axis=1)
-        return Solid(pixels[mesh.faces[front]], fills, pixels[edges.ends[drawn]])
+        ends, meeting, sharp = mesh.edges
+        sides = front[meeting]
+        drawn = (sharp & sides.any(axis=1)) | (sides[:, 0] != sides[:, 1])
+        drawn &= (depths[ends] > self.near).all(axis=1)
+        return Solid(pixels[mesh.faces[front]], fills, pixels[ends[drawn]])
 
     def in_order(self, scene: Scene) -> list[Item]:
         """All items in drawing order, without the floor and the outline of the goal."""

@@ -50,7 +50,7 @@ class Canvas:
             self.pygame.draw.line(self._ground, color, (0, y), (_FINE * size[0], y))
         self._font = functools.cache(lambda height: self.pygame.font.Font(None, _FINE * height))
         self._word = functools.lru_cache(512)(
-            lambda text, height, color: self._font(height).render(text, True, color)
+            lambda text, height, color: self._font(round(height)).render(text, True, color)
         )
 
     def clear(self) -> None:
@@ -79,7 +79,7 @@ class Canvas:
         self.pygame.draw.circle(self._fine, color, (_FINE * point).tolist(), _FINE * radius)
 
     def word(
-        self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
+        self, text: str, place: tuple[float, float], height: float, color: Color, align: float = 0.0
     ) -> None:
         """Write text; `place`: its upper left corner, for align 1 its right one, 1/2 its middle."""
         picture = self._word(text, height, color)
@@ -140,7 +140,8 @@ class Painter:
         if self.unit >= _LEAST:
             for axis in scene.axes:
                 ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
-                self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
+                place = x, y - 7 * self.unit
+                self.canvas.word(axis.name, place, 19 * self.unit, colors.AXES, align=0.5)
             self._caption(scene.caption)
             self._legend(scene)
             self._world(camera)
@@ -202,16 +203,12 @@ class Painter:
         else:
             self.canvas.path(pixels, color, 2 * width if curve.name == "mast" else width)
 
-    def _word(
-        self, text: str, place: tuple[float, float], height: float, color: Color, align: float = 0.0
-    ) -> None:
-        self.canvas.word(text, place, round(height * self.unit), color, align)
-
     def _caption(self, caption: Caption) -> None:
         left, top, unit = 14 * self.unit, 12 * self.unit, self.unit
-        self._word(caption.task, (left, top), 25, colors.INK)
+        self.canvas.word(caption.task, (left, top), 25 * unit, colors.INK)
         for number, line in enumerate(lines_of(caption)):
-            self._word(line, (left, top + (24 + 17 * number) * unit), 19, colors.FAINT)
+            below = top + (24 + 17 * number) * unit
+            self.canvas.word(line, (left, below), 19 * unit, colors.FAINT)
         if caption.success:
             right = self.size[0] - left
             self.canvas.badge("success", right, top, round(19 * unit), colors.GOAL)
@@ -221,7 +218,7 @@ class Painter:
         top = self.size[1] - 12 * unit - 17 * unit * len(entries)
         for text, color in entries:
             self.canvas.mark((14 * unit, top + 2 * unit), 9 * unit, color)
-            self._word(text, (29.3 * unit, top), 19, colors.INK)
+            self.canvas.word(text, (29.3 * unit, top), 19 * unit, colors.INK)
             top += 17 * unit
 
     def _world(self, camera: Camera) -> None:
@@ -232,7 +229,7 @@ class Painter:
             line = np.array([corner, corner + 24 * unit * axis])
             self.canvas.path(line, colors.FAINT, 1.2 * unit)
             x, y = corner + 33 * unit * axis
-            self._word(name, (x, y - 7 * unit), 17, colors.FAINT, align=0.5)
+            self.canvas.word(name, (x, y - 7 * unit), 17 * unit, colors.FAINT, align=0.5)
 
 
 def lines_of(caption: Caption) -> Iterator[str]:

@@ -16,9 +16,6 @@ from rbgym.envs.rendering.colors import Color
 from rbgym.envs.rendering.solids import Mesh
 from rbgym.quaternion import Array, rotate, to_matrix
 
-_ORIGIN = np.zeros(3)
-_UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
-
 
 @dataclass(frozen=True, eq=False)
 class BodyPart:
@@ -28,8 +25,8 @@ class BodyPart:
 
     name: str
     mesh: Mesh
-    position: Array = field(default_factory=lambda: _ORIGIN)
-    quaternion: Array = field(default_factory=lambda: _UPRIGHT)
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    quaternion: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
     scale: float = 1.0
     facing: Array | None = None
 

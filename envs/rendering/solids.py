@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,7 @@ _SHARP = math.cos(math.radians(28.0))  # edges between faces at a larger angle a
 _THIN = 0.02  # least edge of a box, relative to its largest, so that plates and rods are visible
 _SAME = 1e-6  # relative difference up to which moments count as equal
 _G = 9.81  # m/s^2, gives a top's centre of mass from its weight moment
-
-
-class Edges(NamedTuple):
-    """Edges. ends: (k, 2), indices of vertices. faces: (k, 2), the two that meet. sharp: (k,)."""
-
-    ends: NDArray[np.int64]
-    faces: NDArray[np.int64]
-    sharp: NDArray[np.bool_]
+_OF_BODY = colors.METAL, colors.METAL_DARK
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +60,9 @@ class Mesh:
         return max(float(distance[face]), 0.0), self.normals[face]
 
     @functools.cached_property
-    def edges(self) -> Edges:
-        """The edges of a convex mesh."""
+    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """The edges of a convex mesh: indices of their vertices (k, 2), and of the faces that meet
+        there (k, 2); whether they are sharp (k,)."""
         ends = np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=2).reshape(-1, 2)
         _, same = np.unique(np.round(self.vertices / self.radius, 9), axis=0, return_inverse=True)
         pairs = np.sort(same.reshape(-1)[ends], axis=1)
@@ -82,7 +76,7 @@ class Mesh:
         other = np.argmin(alike, axis=1)
         bend = alike[np.arange(len(own)), other]
         sides = np.stack([own, np.where(bend < 1.0 - 1e-9, other, own)], axis=1)
-        return Edges(ends, sides, bend < _SHARP)
+        return ends, sides, bend < _SHARP
 
     def turned(self, rotation: ArrayLike) -> "Mesh":
         """The mesh with its vertices turned by a rotation matrix (3, 3)."""
@@ -177,11 +171,13 @@ def _panel(width: float, height: float, inner: Color) -> list[tuple[Array, Color
     ]
 
 
-def cylinder(radius: float, height: float, sides: int = 32) -> Mesh:
+def cylinder(
+    radius: float, height: float, sides: int = 32, tints: tuple[Color, Color] = _OF_BODY
+) -> Mesh:
     """A cylinder about z with its middle at the origin, in quarters of two colours."""
     least = _THIN * max(2 * radius, height)
     radius, height = max(radius, least / 2), max(height, least)
-    return of_revolution([(radius, -height / 2), (radius, height / 2)], sides)
+    return of_revolution([(radius, -height / 2), (radius, height / 2)], sides, tints)
 
 
 def cone(radius: float, height: float, sides: int = 32) -> Mesh:
@@ -194,16 +190,13 @@ def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mes
     """A sphere about the origin, in one colour."""
     angles = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)[1:-1]
     middle = [(radius * math.cos(a), radius * math.sin(a)) for a in angles]
-    return of_revolution([(0.0, -radius), *middle, (0.0, radius)], sides).tinted(color)
+    return of_revolution([(0.0, -radius), *middle, (0.0, radius)], sides, (color, color))
 
 
 @functools.lru_cache(maxsize=32)
 def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     """A wheel about the unit vector `axis`, in quarters of two colours that show its spin."""
-    disc = cylinder(radius, width, 24)
-    light = np.all(disc.colors == colors.METAL, axis=1, keepdims=True)
-    tints = np.where(light, colors.FOIL, colors.RIM).astype(np.uint8)
-    return replace(disc, colors=tints).along(axis)
+    return cylinder(radius, width, 24, (colors.FOIL, colors.RIM)).along(axis)
 
 
 @functools.lru_cache(maxsize=8)
@@ -225,8 +218,11 @@ def of_polygons(patches: Sequence[tuple[Array, Color]]) -> Mesh:
     return Mesh(np.concatenate(vertices), np.array(faces), np.array(tints, dtype=np.uint8))
 
 
-def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
-    """The closed surface that a line through points (radius, z), bottom to top, sweeps about z."""
+def of_revolution(
+    profile: Sequence[tuple[float, float]], sides: int, tints: tuple[Color, Color] = _OF_BODY
+) -> Mesh:
+    """The closed surface that a line through points (radius, z), bottom to top, sweeps about z, in
+    quarters of two colours."""
     angle = np.linspace(0.0, 2 * np.pi, sides + 1)
     turn = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]
@@ -241,6 +237,5 @@ def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
                 corners.pop(1)
             if above[0] == 0.0:
                 corners.pop()
-            light = (4 * k // sides) % 2 == 0
-            patches.append((np.array(corners), colors.METAL if light else colors.METAL_DARK))
+            patches.append((np.array(corners), tints[(4 * k // sides) % 2]))
     return of_polygons(patches)

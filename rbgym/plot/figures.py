@@ -78,12 +78,10 @@ def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = 
     if neither is given, and for a motion whose angular momentum vanishes.
     """
     style.known("trajectory", trajectory, Trajectory)
-    style.known("body", body, RigidBody | None)
-    body = body or trajectory.body
-    if body is None:
-        raise ValueError("body must be given for a trajectory without one, got None")
+    own: Any = trajectory.body if body is None else body
+    style.known("body", own, RigidBody)
     figure = style.picture(5.6, 5.6, title)
-    _draw_polhode(figure.subplots(), trajectory, body)
+    _draw_polhode(figure.subplots(), trajectory, own)
     return figure
 
 

@@ -83,11 +83,10 @@ def band(ax: Axes, number: int, x: Any, low: Any, high: Any) -> None:
                     linewidth=0.0)  # fmt: skip
 
 
-def known(argument: str, value: Any, kind: Any) -> None:
+def known(argument: str, value: Any, kind: type) -> None:
     """Raise ValueError unless the value is an instance of `kind`."""
     if not isinstance(value, kind):
-        kinds = [k.__name__ for k in getattr(kind, "__args__", (kind,))]
-        raise ValueError(f"{argument} must be a {' or '.join(kinds)}, got {value!r}")
+        raise ValueError(f"{argument} must be a {kind.__name__}, got {value!r}")
 
 
 def named(argument: str, value: Any, kind: Any) -> None:

@@ -57,7 +57,7 @@ def assert_serves(page):
         before = page.simulation.steps
         until(lambda: page.simulation.steps > before + 5)
         say(line, page, "paused", True)
-        until(lambda: page.controls.playback().paused)
+        until(lambda: page.controls.value("paused"))
 
 
 def test_bodies_move_while_someone_looks_and_stand_still_else(page):
@@ -75,7 +75,7 @@ def test_a_paused_page_makes_single_steps(page):
     with looking(page) as line:
         until(lambda: page.simulation.time > 0.1)
         say(line, page, "paused", True)
-        until(lambda: page.controls.playback().paused)
+        until(lambda: page.controls.value("paused"))
         time.sleep(0.1)
         steps = page.simulation.steps
         page._pressed.put("step")
