@@ -68,23 +68,6 @@ def outlined(function: Callable[..., Any]) -> Any:
     return njit(**OUTLINED)(function)
 
 
-def chosen_by_class(options: Any) -> Callable[..., Any]:
-    """Decorate a function that selects another by the class of the first argument while compiling;
-    no others are compiled. options: INLINED in a loop over lanes, else OUTLINED."""
-
-    def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
-        def chosen(*args: Any) -> Any:
-            return choose(type(args[0]))(*args)
-
-        def choice(*args: Any) -> Callable[..., Any]:
-            return choose(args[0].instance_class)
-
-        overload(chosen, jit_options=options, strict=False)(choice)
-        return chosen
-
-    return decorate
-
-
 # Tuples for a loop to fill: unlike array items, their items may be of any type.
 
 

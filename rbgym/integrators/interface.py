@@ -92,6 +92,7 @@ class Scheme(Record):
         """A scheme of order four and equal memory that replaces the composition of this kicked
         scheme if there is no potential and no rotor; a constant, or None."""
 
+    is_hasty = constant(False, "Whether it leaves some lanes to a slower scheme, see `Hasty`.")
     prepares = constant(False, "Whether the engine calls `prepare` for all bodies, then `finish`.")
     reach = constant(1.0, "Largest |x|^2 at which the scheme's formulas are accurate.")
 
@@ -153,6 +154,8 @@ class Explicit(Scheme):
 
 class Hasty(Explicit):
     """An explicit scheme that leaves some lanes to a slower one."""
+
+    is_hasty = constant(True)
 
     @required
     def thorough(self):
