@@ -404,10 +404,18 @@ def unchanged(function):
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
 
 
+def with_duals(function, of_duals):
+    """Make compiled code inline a function of numbers, and another where an argument is a dual."""
+    return inlined(function, choose=lambda *args: of_duals if _has_dual(args) else function)
+
+
+def _has_dual(kinds):
+    return any(isinstance(kind, Dual) for kind in kinds)
+
+
 def without_derivative(function):
     """Make compiled code inline a function of (potential, body, Pi, o, level) which returns three
     numbers; for duals it returns their values only."""
-
     # A second function with the same code: an overload of `function` would call itself.
     own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
 
@@ -415,29 +423,15 @@ def without_derivative(function):
         v = own(potential, body, Pi, o, level)
         return value(v[0]), value(v[1]), value(v[2])
 
-    def choose(potential, body, Pi, o, level):
-        return values if isinstance(level, Dual) else function
-
-    return inlined(function, choose=choose)
+    return with_duals(function, values)
 
 
-def of_values(function):
-    """Make compiled code inline a function of (key, step, use), the counters of random numbers; it
-    gets the values of duals, so that random numbers have no derivatives."""
-    own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
-    values = lambda key, step, use: own(value(key), value(step), use)  # noqa: E731
-    return inlined(function, choose=lambda key, step, use: values if DUAL in (key, step) else own)
+def frozen(x):
+    """x without its derivatives."""
+    return x
 
 
-def true_of_duals(function):
-    """Make compiled code inline a function of (x, predicted, reach, lack, terms) that says whether
-    a step is solved; True for duals, which take only steps that numbers solved before."""
-    solved = lambda x, predicted, reach, lack, terms: True  # noqa: E731
-
-    def choose(x, predicted, reach, lack, terms):
-        return solved if isinstance(lack, Dual) else function
-
-    return inlined(function, choose=choose)
+with_duals(frozen, lambda x: value(x))
 
 
 def beyond_round_off(x, size):
@@ -445,13 +439,9 @@ def beyond_round_off(x, size):
     return x
 
 
-def _zero_if_round_off(x, size):
-    return x if abs(value(x)) > _ROUND_OFF * value(size) else merge(0.0, 0.0)
-
-
-inlined(
+with_duals(
     beyond_round_off,
-    choose=lambda x, size: _zero_if_round_off if isinstance(x, Dual) else beyond_round_off,
+    lambda x, size: x if abs(value(x)) > _ROUND_OFF * value(size) else merge(0.0, 0.0),
 )
 
 
@@ -482,8 +472,8 @@ def _arc_slope(x):
 
 
 def _of_duals(function, implementation):
-    """Define a function of one dual in compiled code."""
-    overload(function)(lambda x: implementation if isinstance(x, Dual) else None)
+    """Define a function in compiled code where an argument is a dual."""
+    overload(function, strict=False)(lambda *args: implementation if _has_dual(args) else None)
 
 
 _of_duals(math.sqrt, _root)
@@ -526,16 +516,9 @@ overload(math.pow)(_power)
 overload(operator.pow)(_power)
 
 
-def _either_dual(implementation):
-    """An overload of two numbers of which at least one is a dual."""
-    return lambda a, b: implementation if isinstance(a, Dual) or isinstance(b, Dual) else None
-
-
-overload(min)(_either_dual(lambda a, b: b if b < a else a))
-overload(max)(_either_dual(lambda a, b: b if b > a else a))
-overload(math.copysign)(
-    _either_dual(lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
-)
+_of_duals(min, lambda a, b: b if b < a else a)
+_of_duals(max, lambda a, b: b if b > a else a)
+_of_duals(math.copysign, lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
 
 
 def _angle(a, b):
@@ -546,4 +529,4 @@ def _angle(a, b):
     return merge(math.atan2(y, x), share * (x * a - y * b))
 
 
-overload(math.atan2)(_either_dual(_angle))
+_of_duals(math.atan2, _angle)

@@ -8,7 +8,7 @@ stays unchanged, and a robust scalar solver redoes its step.
 
 import math
 
-from rbgym.compiled.dual import true_of_duals, without_derivative
+from rbgym.compiled.dual import with_duals, without_derivative
 from rbgym.compiled.jit import inlined, lane_body, outlined
 from rbgym.integrators.interface import Body, Kicks, Step
 from rbgym.matrix import solve
@@ -215,12 +215,15 @@ def _solution(scheme, buffer, i):
     return first, vector(buffer, i, _PREPARED + 4), vector(buffer, i, _PREPARED + 7)
 
 
-@true_of_duals
 def _is_solved(x, predicted, reach, residual, terms):
     """Whether the squared residual is round-off, and x near the prediction."""
     near = dot(x, x) <= _FAR * predicted + _NEAR
     near = near & (dot(x, x) <= reach) & (predicted <= reach)
     return near & (residual <= _TOLERANCE * terms)
+
+
+# Duals take only steps that numbers solved before.
+with_duals(_is_solved, lambda x, predicted, reach, residual, terms: True)
 
 
 @inlined
