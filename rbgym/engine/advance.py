@@ -71,9 +71,6 @@ class Advance:
             block, lane = block[waits], lane[waits]
         return blocks
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Advance, ()  # machine code stays with the process
-
 
 def lay_out(rows: Array) -> Array:
     """Rows of lanes (n, r) as a buffer of whole blocks; copies of the last lane fill the last."""

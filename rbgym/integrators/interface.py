@@ -60,13 +60,11 @@ class Scheme(Record):
     methods `i` is the index of the lane's first row in the buffer, `m` of its first memory row.
     """
 
-    @required
+    has_unknowns = constant(False, "Whether the engine solves equations for it.")
+
     def is_explicit(self):
         """Whether a step solves no equations."""
-
-    @required
-    def has_unknowns(self):
-        """Whether the engine solves equations for it; a compile-time constant."""
+        return not self.has_unknowns()
 
     @required
     def finish(self, potential, body, step, x):
@@ -133,23 +131,14 @@ class Explicit(Scheme):
 
     To reject a step beyond its reach, the scheme returns NaN as the momentum: the state then stays
     as it was before the step, `rbgym.simulate` raises IntegrationError, and an environment ends the
-    episode of that body. The engine never calls `equation` and `defect` of such a scheme.
+    episode of that body.
     """
-
-    is_explicit = constant(True)
-    has_unknowns = constant(False)
 
     def prepare(self, potential, body, step):
         """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes over
         the bodies are faster than a long one: a processor overlaps the work on several bodies only
         as far as it looks ahead."""
         return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-
-    def equation(self, potential, body, step, x):
-        return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
-
-    def defect(self, potential, body, step, x, Pi_1, o_1):
-        return 0.0, 0.0  # no equation to solve
 
 
 class Hasty(Explicit):
@@ -168,7 +157,6 @@ class Implicit(Scheme):
     The engine predicts them, solves their `equation` and lets `finish` build the new state.
     """
 
-    is_explicit = constant(False)
     has_unknowns = constant(True)
 
     @required
