@@ -5,21 +5,12 @@ in [-1, 1], one for each channel, held for a control period of one or more steps
 The rows of an actuator begin at `physics.actuator_row()`, with the commands.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, known, place, required
+from rbgym.compiled.record import Record, constant, known, required
 from rbgym.quaternion import add, times
 from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
-
-
-class Layout(NamedTuple):
-    """First rows of the parts of an actuator, see `Actuator`."""
-
-    command: int
-    disturbance: int
-    rotor_rate: int
-    own: int
 
 
 class Actuator(Record):
@@ -90,23 +81,21 @@ class Actuator(Record):
 
     # Its rows, counted from the first row of the lane.
     @known
-    def layout(self, physics):
-        """First rows of the parts that every actuator has, and of its own."""
-        command = physics.actuator_row()
-        disturbance = command + self.channels()
-        rotor_rate = disturbance + (3 if self.is_disturbed() else 0)
-        return Layout(
-            command, disturbance, rotor_rate, rotor_rate + (3 if self.turns_rotors() else 0)
-        )
+    def command_row(self, physics):
+        return physics.actuator_row()
 
-    command_row = place("layout", "command")
-    disturbance_row = place("layout", "disturbance")
-    rotor_rate_row = place(
-        "layout",
-        "rotor_rate",
-        "3 rows if `turns_rotors`: the torque on the rotors, principal axes [N m].",
-    )
-    own_row = place("layout", "own")
+    @known
+    def disturbance_row(self, physics):
+        return self.command_row(physics) + self.channels()
+
+    @known
+    def rotor_rate_row(self, physics):
+        """3 rows if `turns_rotors`: the torque on the rotors, principal axes [N m]."""
+        return self.disturbance_row(physics) + (3 if self.is_disturbed() else 0)
+
+    @known
+    def own_row(self, physics):
+        return self.rotor_rate_row(physics) + (3 if self.turns_rotors() else 0)
 
     def rows_needed(self, physics):
         """Total number of rows; an actuator with rows of its own defines this."""
