@@ -120,18 +120,6 @@ def compiled(function: F) -> F:
     return njit(**FAST)(function)  # type: ignore[no-any-return]
 
 
-def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
-    """The machine code of a `compiled` kernel for arguments of exactly these types (arrays: dtype
-    and layout). It skips numba's dispatch, which costs more on named tuples than a step does."""
-    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
-        return kernel  # type: ignore[no-any-return]
-    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
-    with _no_collection():
-        kernel.compile(signature)
-    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
-    return entry
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Pause the search for cyclic garbage, a sixth of the time of a compilation."""
@@ -145,8 +133,9 @@ def _no_collection() -> Iterator[None]:
 
 
 class Entry:
-    """A `compiled` kernel whose owner always passes arguments of the same types: after the first
-    call, `call` is the machine code itself."""
+    """A `compiled` kernel whose owner always passes arguments of the same types (arrays: dtype and
+    layout): after the first call, `call` is the machine code itself. It skips numba's dispatch,
+    which costs more on named tuples than a step does."""
 
     __slots__ = ("call", "kernel")
 
@@ -155,7 +144,12 @@ class Entry:
         self.call: Callable[..., Any] = self._first
 
     def _first(self, *args: Any) -> Any:
-        self.call = entry_point(self.kernel, *args)
+        self.call = self.kernel
+        if MACHINE_CODE:
+            signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+            with _no_collection():
+                self.kernel.compile(signature)
+            self.call = self.kernel.overloads[signature].entry_point
         return self.call(*args)
 
     def __reduce__(self) -> tuple[Any, ...]:
