@@ -160,15 +160,8 @@ def _div(builder, a, da, b, db):
     return value, _times(builder, change, r)
 
 
-_OPERATIONS = {operator.add: _add, operator.sub: _sub, operator.mul: _mul, operator.truediv: _div}
-_COMPARISONS = {
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
-}
+_OPERATIONS = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def _is_number(kind):
@@ -207,17 +200,11 @@ def _comparison(sign):
     return lambda context, builder, kind, a, da, b, db: getattr(builder, compare)(sign, a, b)
 
 
-for _operation, _rule in _OPERATIONS.items():
-    _binary(_operation, _arithmetic(_rule), None)
-for _operation, _sign in _COMPARISONS.items():
-    _binary(_operation, _comparison(_sign), types.boolean)
-for _inplace, _operation in (
-    (operator.iadd, operator.add),
-    (operator.isub, operator.sub),
-    (operator.imul, operator.mul),
-    (operator.itruediv, operator.truediv),
-):
-    _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), None)
+for _name, _rule in _OPERATIONS.items():
+    _binary(getattr(operator, _name), _arithmetic(_rule), None)
+    _binary(getattr(operator, f"i{_name}"), _arithmetic(_rule), None)
+for _name, _sign in _COMPARISONS.items():
+    _binary(getattr(operator, _name), _comparison(_sign), types.boolean)
 
 
 for _unary in (operator.neg, operator.pos):
