@@ -18,7 +18,6 @@ from rbgym.engine.derivatives import (
     corrections_of,
     hold_commands,
     kernel_of,
-    lane_of,
     room_for_duals,
     seed_lane,
     show_lane,
@@ -76,12 +75,12 @@ def differentiate_step(
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            d = lane_of(columns, scratch, rows, i)
+            d = columns.duals_of(scratch, rows, i)
             seed_lane(physics, d, buffer, start + i, rows, columns, more)
             hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
         failed = advance_block(physics, scratch, f, rows, True, stepping, corrections, columns)
         for i in range(LANES):
-            d, k = lane_of(columns, scratch, rows, i), (body + i) * width
+            d, k = columns.duals_of(scratch, rows, i), (body + i) * width
             judge_lane(task, d, 0, limit)
             show_lane(physics, d, columns, more, ends, k)
             k += 6 + len(more)

@@ -149,7 +149,8 @@ class Episodes:
         self.pushes = bool(setup.parts.disturbance.largest_torque().any())
         self.entries = Entries(self.rows, setup)
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
-        self._period, self._advance = Entry(kernels.period), Advance()
+        self._period = Entry(kernels.period)
+        self._advance = Advance(batch.physics, batch.block_rows)
         self._no_commands, self._aside = np.zeros((0, batch.channels)), np.empty(len(batch.buffer))
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         copies = self.entries.copied, self.entries.settled
@@ -248,9 +249,11 @@ class Episodes:
 
     def follow(self, rows: Array) -> None:
         """Prepare to step bodies with these rows, see `whole_state`."""
-        if self.batch.follow(rows[:, J : J + 3]):
-            self.rows = TaskRows(self.batch.physics, self.setup.parts)
-            self._period, self._advance = Entry(kernels.period), Advance()
+        batch = self.batch
+        if batch.follow(rows[:, J : J + 3]):
+            self.rows = TaskRows(batch.physics, self.setup.parts)
+            self._period = Entry(kernels.period)
+            self._advance = Advance(batch.physics, batch.block_rows)
 
     def put_whole_state(self, rows: Array) -> None:
         """Restore the rows that `whole_state` returned."""
@@ -288,10 +291,7 @@ class Episodes:
             where = f" in lane {-1 - left}" if self.size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[-1 - left].tolist()}{where}")
         if left > 0:
-            blocks = self._advance.finish(
-                self.rows.physics, buffer, self.batch.block_rows, commands, self.stepping, aside,
-                first, last,
-            )  # fmt: skip
+            blocks = self._advance.finish(buffer, commands, self.stepping, aside, first, last)
             # Judge the groups of blocks that `kernels.period` left out.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
                 self._judge(self.rows, buffer, out, judging, begin, min(begin + TOGETHER, last))

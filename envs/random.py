@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from rbgym.compiled.dual import of_values
+from rbgym.compiled.dual import frozen
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record
 from rbgym.quaternion import cos_sin
@@ -132,20 +132,15 @@ def normal(key, step, use):
     """Standard normal number, at most 6.67 in size (Box & Muller 1958, from two 32-bit numbers).
 
     key: integer below 2**53; step: of the episode; use: 0 to 15, one for each purpose in a step.
+    A constant for derivatives.
     """
-    counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
-    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
+    counter = np.uint64(frozen(step)) * np.uint64(16) + np.uint64(use)
+    x = _mixed(np.uint64(frozen(key)) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
     u, v = np.float64((x >> _32) + np.uint64(1)), np.float64(x & _LOW)
     return math.sqrt(-2.0 * math.log(_PARTS * u)) * on_circle(_PARTS * v)[0]
 
 
-@of_values
-def one_normal(key, step, use):
-    """`normal` as a constant for derivatives."""
-    return normal(key, step, use)
-
-
-@of_values
+@inlined
 def normals(key, step, use):
-    """Three normal numbers, for use, use + 1 and use + 2; constants for derivatives."""
+    """Three normal numbers, for use, use + 1 and use + 2."""
     return (normal(key, step, use), normal(key, step, use + 1), normal(key, step, use + 2))

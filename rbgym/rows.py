@@ -149,9 +149,6 @@ def quaternion_if(test, a, b):
 class NoRotors(Record):
     """No body has rotors: nothing reads their rows, which are zero."""
 
-    exist = constant(False)
-    used_from = constant(J, "The first row in use of those from ROTOR on.")
-
     def rotor_momentum(self, buffer, i):
         """Momentum of the rotors, principal axes [kg m^2/s]."""
         return (0.0, 0.0, 0.0)
@@ -159,9 +156,6 @@ class NoRotors(Record):
 
 class Rotors(NoRotors):
     """Bodies may have rotors."""
-
-    exist = constant(True)
-    used_from = constant(ROTOR)
 
     def rotor_momentum(self, buffer, i):
         return vector(buffer, i, ROTOR)

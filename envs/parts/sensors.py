@@ -14,7 +14,7 @@ from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, WORLD, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
-from rbgym.envs.random import normals, one_normal
+from rbgym.envs.random import normal, normals
 from rbgym.envs.rows import Part, checked_part, settle_vector
 from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
@@ -257,8 +257,8 @@ class CosineCells(More):
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         for n in range(len(self.normals)):
             block, use = n // _TOGETHER, n % _TOGETHER
-            noise = self.noise * one_normal(key, step + block, use)
-            noise += self.bias * one_normal(key, _OF_BIASES + block, use)
+            noise = self.noise * normal(key, step + block, use)
+            noise += self.bias * normal(key, _OF_BIASES + block, use)
             current = light * max(dot(self.normals[n], towards), 0.0) + level * noise
             buffer[k + n * LANES] = min(max(current, -1.0), 1.0)
 

@@ -160,15 +160,8 @@ def _div(builder, a, da, b, db):
     return value, _times(builder, change, r)
 
 
-_OPERATIONS = {operator.add: _add, operator.sub: _sub, operator.mul: _mul, operator.truediv: _div}
-_COMPARISONS = {
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
-}
+_OPERATIONS = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def _is_number(kind):
@@ -207,17 +200,11 @@ def _comparison(sign):
     return lambda context, builder, kind, a, da, b, db: getattr(builder, compare)(sign, a, b)
 
 
-for _operation, _rule in _OPERATIONS.items():
-    _binary(_operation, _arithmetic(_rule), None)
-for _operation, _sign in _COMPARISONS.items():
-    _binary(_operation, _comparison(_sign), types.boolean)
-for _inplace, _operation in (
-    (operator.iadd, operator.add),
-    (operator.isub, operator.sub),
-    (operator.imul, operator.mul),
-    (operator.itruediv, operator.truediv),
-):
-    _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), None)
+for _name, _rule in _OPERATIONS.items():
+    _binary(getattr(operator, _name), _arithmetic(_rule), None)
+    _binary(getattr(operator, f"i{_name}"), _arithmetic(_rule), None)
+for _name, _sign in _COMPARISONS.items():
+    _binary(getattr(operator, _name), _comparison(_sign), types.boolean)
 
 
 for _unary in (operator.neg, operator.pos):
@@ -404,10 +391,18 @@ def unchanged(function):
     return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
 
 
+def with_duals(function, of_duals):
+    """Make compiled code inline a function of numbers, and another where an argument is a dual."""
+    return inlined(function, choose=lambda *args: of_duals if _has_dual(args) else function)
+
+
+def _has_dual(kinds):
+    return any(isinstance(kind, Dual) for kind in kinds)
+
+
 def without_derivative(function):
     """Make compiled code inline a function of (potential, body, Pi, o, level) which returns three
     numbers; for duals it returns their values only."""
-
     # A second function with the same code: an overload of `function` would call itself.
     own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
 
@@ -415,29 +410,15 @@ def without_derivative(function):
         v = own(potential, body, Pi, o, level)
         return value(v[0]), value(v[1]), value(v[2])
 
-    def choose(potential, body, Pi, o, level):
-        return values if isinstance(level, Dual) else function
-
-    return inlined(function, choose=choose)
+    return with_duals(function, values)
 
 
-def of_values(function):
-    """Make compiled code inline a function of (key, step, use), the counters of random numbers; it
-    gets the values of duals, so that random numbers have no derivatives."""
-    own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
-    values = lambda key, step, use: own(value(key), value(step), use)  # noqa: E731
-    return inlined(function, choose=lambda key, step, use: values if DUAL in (key, step) else own)
+def frozen(x):
+    """x without its derivatives."""
+    return x
 
 
-def true_of_duals(function):
-    """Make compiled code inline a function of (x, predicted, reach, lack, terms) that says whether
-    a step is solved; True for duals, which take only steps that numbers solved before."""
-    solved = lambda x, predicted, reach, lack, terms: True  # noqa: E731
-
-    def choose(x, predicted, reach, lack, terms):
-        return solved if isinstance(lack, Dual) else function
-
-    return inlined(function, choose=choose)
+with_duals(frozen, lambda x: value(x))
 
 
 def beyond_round_off(x, size):
@@ -445,13 +426,9 @@ def beyond_round_off(x, size):
     return x
 
 
-def _zero_if_round_off(x, size):
-    return x if abs(value(x)) > _ROUND_OFF * value(size) else merge(0.0, 0.0)
-
-
-inlined(
+with_duals(
     beyond_round_off,
-    choose=lambda x, size: _zero_if_round_off if isinstance(x, Dual) else beyond_round_off,
+    lambda x, size: x if abs(value(x)) > _ROUND_OFF * value(size) else merge(0.0, 0.0),
 )
 
 
@@ -482,8 +459,8 @@ def _arc_slope(x):
 
 
 def _of_duals(function, implementation):
-    """Define a function of one dual in compiled code."""
-    overload(function)(lambda x: implementation if isinstance(x, Dual) else None)
+    """Define a function in compiled code where an argument is a dual."""
+    overload(function, strict=False)(lambda *args: implementation if _has_dual(args) else None)
 
 
 _of_duals(math.sqrt, _root)
@@ -526,16 +503,9 @@ overload(math.pow)(_power)
 overload(operator.pow)(_power)
 
 
-def _either_dual(implementation):
-    """An overload of two numbers of which at least one is a dual."""
-    return lambda a, b: implementation if isinstance(a, Dual) or isinstance(b, Dual) else None
-
-
-overload(min)(_either_dual(lambda a, b: b if b < a else a))
-overload(max)(_either_dual(lambda a, b: b if b > a else a))
-overload(math.copysign)(
-    _either_dual(lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
-)
+_of_duals(min, lambda a, b: b if b < a else a)
+_of_duals(max, lambda a, b: b if b > a else a)
+_of_duals(math.copysign, lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
 
 
 def _angle(a, b):
@@ -546,4 +516,4 @@ def _angle(a, b):
     return merge(math.atan2(y, x), share * (x * a - y * b))
 
 
-overload(math.atan2)(_either_dual(_angle))
+_of_duals(math.atan2, _angle)

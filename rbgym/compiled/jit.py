@@ -68,23 +68,6 @@ def outlined(function: Callable[..., Any]) -> Any:
     return njit(**OUTLINED)(function)
 
 
-def chosen_by_class(options: Any) -> Callable[..., Any]:
-    """Decorate a function that selects another by the class of the first argument while compiling;
-    no others are compiled. options: INLINED in a loop over lanes, else OUTLINED."""
-
-    def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
-        def chosen(*args: Any) -> Any:
-            return choose(type(args[0]))(*args)
-
-        def choice(*args: Any) -> Callable[..., Any]:
-            return choose(args[0].instance_class)
-
-        overload(chosen, jit_options=options, strict=False)(choice)
-        return chosen
-
-    return decorate
-
-
 # Tuples for a loop to fill: unlike array items, their items may be of any type.
 
 
@@ -137,18 +120,6 @@ def compiled(function: F) -> F:
     return njit(**FAST)(function)  # type: ignore[no-any-return]
 
 
-def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
-    """The machine code of a `compiled` kernel for arguments of exactly these types (arrays: dtype
-    and layout). It skips numba's dispatch, which costs more on named tuples than a step does."""
-    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
-        return kernel  # type: ignore[no-any-return]
-    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
-    with _no_collection():
-        kernel.compile(signature)
-    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
-    return entry
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Pause the search for cyclic garbage, a sixth of the time of a compilation."""
@@ -162,8 +133,9 @@ def _no_collection() -> Iterator[None]:
 
 
 class Entry:
-    """A `compiled` kernel whose owner always passes arguments of the same types: after the first
-    call, `call` is the machine code itself."""
+    """A `compiled` kernel whose owner always passes arguments of the same types (arrays: dtype and
+    layout): after the first call, `call` is the machine code itself. It skips numba's dispatch,
+    which costs more on named tuples than a step does."""
 
     __slots__ = ("call", "kernel")
 
@@ -172,7 +144,12 @@ class Entry:
         self.call: Callable[..., Any] = self._first
 
     def _first(self, *args: Any) -> Any:
-        self.call = entry_point(self.kernel, *args)
+        self.call = self.kernel
+        if MACHINE_CODE:
+            signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+            with _no_collection():
+                self.kernel.compile(signature)
+            self.call = self.kernel.overloads[signature].entry_point
         return self.call(*args)
 
     def __reduce__(self) -> tuple[Any, ...]:

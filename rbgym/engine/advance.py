@@ -1,56 +1,42 @@
 """A control period of a batch: quick passes for all lanes, thorough code for the unsolved ones."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
 from rbgym.quaternion import Array
-from rbgym.rows import FAILED, LANES, SOLVED, WAITING
+from rbgym.rows import FAILED, LANES, SOLVED, WAITING, Physics
 
 
 class Advance:
-    """Advances bodies of one kind of physics, always with arguments of the same types.
+    """Advances bodies of one kind of physics, in blocks of `rows` rows, always with arguments of
+    the same types.
 
     Few steps need the thorough code: it is compiled for the first step that does.
     """
 
-    __slots__ = ("quick", "thorough")
-
-    def __init__(self) -> None:
+    def __init__(self, physics: Physics, rows: int) -> None:
+        self.physics, self.rows = physics, rows
         self.quick, self.thorough = Entry(kernels.advance), Entry(kernels.redo_stage)
 
     def __call__(
-        self,
-        physics: Any,
-        buffer: Array,
-        rows: int,
-        commands: Array,
-        stepping: kernels.Stepping,
-        first: int,
-        last: int,
+        self, buffer: Array, commands: Array, stepping: kernels.Stepping, first: int, last: int
     ) -> None:
         """Advance the blocks from `first` to before `last` by a control period, see
         `kernels.advance`."""
         aside = np.empty(len(buffer))
-        if self.quick.call(physics, buffer, rows, commands, stepping, aside, -1, first, last):
-            self.finish(physics, buffer, rows, commands, stepping, aside, first, last)
+        args = self.physics, buffer, self.rows, commands, stepping, aside, -1, first, last
+        if self.quick.call(*args):
+            self.finish(buffer, commands, stepping, aside, first, last)
 
     def finish(
-        self,
-        physics: Any,
-        buffer: Array,
-        rows: int,
-        commands: Array,
-        stepping: kernels.Stepping,
-        aside: Array,
-        first: int,
+        self, buffer: Array, commands: Array, stepping: kernels.Stepping, aside: Array, first: int,
         last: int,
-    ) -> NDArray[np.intp]:
+    ) -> NDArray[np.intp]:  # fmt: skip
         """Finish the period of the lanes set aside, all of one stage together; returns their
         blocks."""
+        physics, rows = self.physics, self.rows
         view, saved = (x.reshape(-1, rows, LANES) for x in (buffer, aside))
         block, lane = np.nonzero(view[first:last, FAILED] == WAITING)
         block += first
@@ -70,9 +56,6 @@ class Advance:
             waits = view[block, FAILED, lane] == WAITING
             block, lane = block[waits], lane[waits]
         return blocks
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Advance, ()  # machine code stays with the process
 
 
 def lay_out(rows: Array) -> Array:

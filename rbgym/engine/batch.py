@@ -78,25 +78,21 @@ class Batch:
         # Kernels that step are compiled for `physics`, those that read the state for `observed`.
         symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
         fields = [field for _, field in kinds]
-        plain, _ = choose_scheme(self.integrator, fields[0], rotors=False)
-        scheme, _ = choose_scheme(self.integrator, fields[0], rotors=False, symmetric=symmetric)
-        self._of_symmetric = symmetric and type(scheme) is not type(plain)
-        self.physics = Physics(scheme, fields[0], frame, actuator, layout.NoRotors())
-        self.observed = self.physics
-        if not self.integrator.memory:
-            self.observed = self.physics._replace(scheme=AnyScheme())
-        self._has_rotors = False
-        if actuator.turns_rotors():
-            self._give_rotors()
+        self._has_rotors = actuator.turns_rotors()
+        rotors = layout.Rotors() if self._has_rotors else layout.NoRotors()
+        choose = partial(choose_scheme, self.integrator, fields[0], self._has_rotors)
+        (plain, _), (scheme, _) = choose(), choose(symmetric)
+        physics = Physics(scheme, fields[0], frame, actuator, rotors)
+        observes_all = not self.integrator.memory
+        self.observed = physics._replace(scheme=AnyScheme()) if observes_all else physics
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
-        self.block_rows = self.physics.row_count() + (task_rows(self.physics) if task_rows else 0)
+        self.block_rows = physics.row_count() + (task_rows(physics) if task_rows else 0)
+        self._use(physics)
+        self._of_symmetric = symmetric and type(scheme) is not type(plain)
         self._view = aligned_zeros(self.blocks, self.block_rows, LANES)
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
-        self._advance = Advance()
-        # Kernels of derivatives, by kind, made on first use.
-        self.differentiate: dict[Any, Entry] = {}
         self._fill(kinds, which)
 
     def _fill(self, kinds: list[tuple[RigidBody, Potential]], which: NDArray[np.intp]) -> None:
@@ -130,7 +126,10 @@ class Batch:
 
     def _use(self, physics: Physics) -> None:
         self.physics, self._of_symmetric = physics, False
-        self._advance, self.differentiate = Advance(), {}
+        # Without commands the frame does not matter, so all bodies share one kernel.
+        self._advance = Advance(physics._replace(frame=layout.PrincipalFrame()), self.block_rows)
+        # Kernels of derivatives, by kind, made on first use.
+        self.differentiate: dict[Any, Entry] = {}
 
     def of_any_inertia(self) -> Physics:
         """The `Physics` with the scheme for any inertia, not only for equal moments."""
@@ -296,10 +295,8 @@ class Batch:
         Raises ValueError unless h is a finite number and steps a positive integer.
         """
         stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
-        # Without commands the frame does not matter, so all bodies share one kernel.
-        physics, rows = self.physics._replace(frame=layout.PrincipalFrame()), self.block_rows
-        args = physics, self.buffer, rows, self._no_commands, stepping
-        threads.over_ranges(self.blocks, partial(self._advance, *args))
+        work = partial(self._advance, self.buffer, self._no_commands, stepping)
+        threads.over_ranges(self.blocks, work)
 
     def jacobian(
         self,

@@ -13,7 +13,7 @@ world axes; then rows of the actuator's state.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from rbgym.compiled.dual import (
     unit,
     value,
 )
-from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inlined
+from rbgym.compiled.jit import Entry, compiled, inlined
+from rbgym.compiled.record import Record
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
@@ -72,7 +73,7 @@ from rbgym.threads import over_ranges
 _AWAY = -99  # a column outside the pass
 
 
-class InputColumns(NamedTuple):
+class InputColumns(Record):
     """The first column of derivatives of each input, counted from the first column of the pass; a
     pass ignores columns outside it. of_momentum: whether the coordinates contain the momentum."""
 
@@ -84,31 +85,22 @@ class InputColumns(NamedTuple):
     at_mgl: int
     of_momentum: bool
 
+    def duals_of(self, scratch, rows, i):
+        """The duals of lane i of a block as a buffer of its own, in which it is lane 0: its rows
+        are next to each other, and so stay in the cache."""
+        return as_duals(scratch, i * rows * ITEM, LANES)
+
 
 class SteadyInputColumns(InputColumns):
     """No columns of inertia and mgl; the inertia of the bodies is constant."""
+
+    def duals_of(self, scratch, rows, i):
+        return as_steady_duals(scratch, i * rows * ITEM, LANES)
 
 
 @inlined
 def _three(column):
     return unit(column), unit(column + 1), unit(column + 2)
-
-
-@inlined
-def _lane(columns, scratch, rows, i):
-    return as_duals(scratch, i * rows * ITEM, LANES)
-
-
-@inlined
-def _steady_lane(columns, scratch, rows, i):
-    return as_steady_duals(scratch, i * rows * ITEM, LANES)
-
-
-@chosen_by_class(INLINED)
-def lane_of(columns_class):
-    """lane_of(columns, scratch, rows, i): the duals of lane i of a block as a buffer of its own, in
-    which it is lane 0: its rows are next to each other, and so stay in the cache."""
-    return _steady_lane if issubclass(columns_class, SteadyInputColumns) else _lane
 
 
 @inlined
@@ -183,7 +175,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
     if not physics.scheme.has_unknowns():
         for i in range(LANES):
             for stage in range(substeps * stages):
-                d = lane_of(columns, scratch, rows, i)
+                d = columns.duals_of(scratch, rows, i)
                 failed += _advance_lane(physics, d, f, i, driven, stepping, stage, corrections)
         return failed
     for stage in range(substeps * stages):
@@ -200,7 +192,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
                     redo(physics.scheme, physics, f, i, length, kicks, stepping.projection)
         for i in range(LANES):
             failed += f[i + FAILED * LANES]
-            d = lane_of(columns, scratch, rows, i)
+            d = columns.duals_of(scratch, rows, i)
             failed += _advance_lane(physics, d, f, i, driven, stepping, stage, corrections)
         if driven and stage % stages == stages - 1:
             for i in range(LANES):
@@ -294,7 +286,7 @@ def differentiate(
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            d = lane_of(columns, scratch, rows, i)
+            d = columns.duals_of(scratch, rows, i)
             seed_lane(physics, d, buffer, start + i, rows, columns, more)
             if len(commands) > 0:
                 hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
@@ -302,7 +294,7 @@ def differentiate(
             physics, scratch, f, rows, len(commands) > 0, stepping, corrections, columns
         )
         for i in range(LANES):
-            d = lane_of(columns, scratch, rows, i)
+            d = columns.duals_of(scratch, rows, i)
             show_lane(physics, d, columns, more, ends, (body + i) * width)
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])

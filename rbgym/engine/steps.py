@@ -8,9 +8,9 @@ stays unchanged, and a robust scalar solver redoes its step.
 
 import math
 
-from rbgym.compiled.dual import true_of_duals, without_derivative
-from rbgym.compiled.jit import OUTLINED, chosen_by_class, inlined, lane_body, outlined
-from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
+from rbgym.compiled.dual import with_duals, without_derivative
+from rbgym.compiled.jit import inlined, lane_body, outlined
+from rbgym.integrators.interface import Body, Kicks, Step
 from rbgym.matrix import solve
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
 from rbgym.rows import (
@@ -215,12 +215,15 @@ def _solution(scheme, buffer, i):
     return first, vector(buffer, i, _PREPARED + 4), vector(buffer, i, _PREPARED + 7)
 
 
-@true_of_duals
 def _is_solved(x, predicted, reach, residual, terms):
     """Whether the squared residual is round-off, and x near the prediction."""
     near = dot(x, x) <= _FAR * predicted + _NEAR
     near = near & (dot(x, x) <= reach) & (predicted <= reach)
     return near & (residual <= _TOLERANCE * terms)
+
+
+# Duals take only steps that numbers solved before.
+with_duals(_is_solved, lambda x, predicted, reach, residual, terms: True)
 
 
 @inlined
@@ -327,6 +330,7 @@ def settle(physics, buffer, i, h, projection):
 _predict, _correct, _finish = (outlined(lane) for lane in (predict, correct, finish))
 
 
+@outlined
 def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
     """Robust scalar solver: follows the root from a step of length zero to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
@@ -357,27 +361,21 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
-def _take_more_time(scheme, physics, buffer, i, h, kicks, projection):
-    _predict(physics, scheme.thorough(), buffer, i, h, kicks)
-    if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) != 0:
-        buffer[i + FAILED * LANES] = 1.0
-
-
-def _give_up(scheme, physics, buffer, i, h, kicks, projection):
+@outlined
+def redo_explicit(scheme, physics, buffer, i, h, kicks, projection):
+    """As `redo`, with the values of the unknowns already found, so that only a hasty scheme has
+    another way."""
+    if scheme.is_hasty():
+        _predict(physics, scheme.thorough(), buffer, i, h, kicks)
+        if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) == 0:
+            return
     buffer[i + FAILED * LANES] = 1.0
 
 
-@chosen_by_class(OUTLINED)
-def redo(scheme_class):
-    """redo(scheme, physics, buffer, i, h, kicks, projection): take the step of a lane that the
-    quick passes could not solve."""
-    if issubclass(scheme_class, Implicit):
-        return _solve_in_stages
-    return _take_more_time if issubclass(scheme_class, Hasty) else _give_up
-
-
-@chosen_by_class(OUTLINED)
-def redo_explicit(scheme_class):
-    """redo_explicit(scheme, physics, buffer, i, h, kicks, projection): as `redo`, with the values
-    of the unknowns already found, so that only a hasty scheme has another way."""
-    return _take_more_time if issubclass(scheme_class, Hasty) else _give_up
+@outlined
+def redo(scheme, physics, buffer, i, h, kicks, projection):
+    """Take the step of a lane that the quick passes could not solve."""
+    if scheme.has_unknowns():
+        _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection)
+    else:
+        redo_explicit(scheme, physics, buffer, i, h, kicks, projection)

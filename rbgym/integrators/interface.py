@@ -60,13 +60,11 @@ class Scheme(Record):
     methods `i` is the index of the lane's first row in the buffer, `m` of its first memory row.
     """
 
-    @required
+    has_unknowns = constant(False, "Whether the engine solves equations for it.")
+
     def is_explicit(self):
         """Whether a step solves no equations."""
-
-    @required
-    def has_unknowns(self):
-        """Whether the engine solves equations for it; a compile-time constant."""
+        return not self.has_unknowns()
 
     @required
     def finish(self, potential, body, step, x):
@@ -92,6 +90,7 @@ class Scheme(Record):
         """A scheme of order four and equal memory that replaces the composition of this kicked
         scheme if there is no potential and no rotor; a constant, or None."""
 
+    is_hasty = constant(False, "Whether it leaves some lanes to a slower scheme, see `Hasty`.")
     prepares = constant(False, "Whether the engine calls `prepare` for all bodies, then `finish`.")
     reach = constant(1.0, "Largest |x|^2 at which the scheme's formulas are accurate.")
 
@@ -132,11 +131,8 @@ class Explicit(Scheme):
 
     To reject a step beyond its reach, the scheme returns NaN as the momentum: the state then stays
     as it was before the step, `rbgym.simulate` raises IntegrationError, and an environment ends the
-    episode of that body. The engine never calls `equation` and `defect` of such a scheme.
+    episode of that body.
     """
-
-    is_explicit = constant(True)
-    has_unknowns = constant(False)
 
     def prepare(self, potential, body, step):
         """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes over
@@ -144,15 +140,11 @@ class Explicit(Scheme):
         as far as it looks ahead."""
         return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
-    def equation(self, potential, body, step, x):
-        return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
-
-    def defect(self, potential, body, step, x, Pi_1, o_1):
-        return 0.0, 0.0  # no equation to solve
-
 
 class Hasty(Explicit):
     """An explicit scheme that leaves some lanes to a slower one."""
+
+    is_hasty = constant(True)
 
     @required
     def thorough(self):
@@ -165,7 +157,6 @@ class Implicit(Scheme):
     The engine predicts them, solves their `equation` and lets `finish` build the new state.
     """
 
-    is_explicit = constant(False)
     has_unknowns = constant(True)
 
     @required

@@ -186,13 +186,13 @@ class Exact(Hasty):
         return _EXACT_FAR
 
     def with_rotors(self):
-        return _EXACT_WITH_ROTORS
+        return ExactWithRotors()
 
     def when_symmetric(self):
-        return _EXACT_WHEN_SYMMETRIC if type(self) is Exact else self
+        return ExactWhenSymmetric() if type(self) is Exact else self
 
     def when_free(self):
-        return _EXACT_WHEN_FREE if type(self) is Exact else None
+        return ExactWhenFree() if type(self) is Exact else None
 
     @known
     def conserves_energy(self, potential):
@@ -231,9 +231,6 @@ class ExactWhenSymmetric(Exact):
         return turn, (square <= _REACH * _REACH) & (abs(angle) <= _REACH)
 
 
-_EXACT_WHEN_SYMMETRIC = ExactWhenSymmetric()
-
-
 class ExactWithRotors(Exact):
     """The exact free motion between two halves of the rotation due to the rotors."""
 
@@ -263,7 +260,7 @@ class ExactFarWithRotors(ExactWithRotors):
         return qmul(rotor, qmul(turn, rotor)), True
 
 
-_EXACT_WITH_ROTORS, _EXACT_FAR_WITH_ROTORS = ExactWithRotors(), ExactFarWithRotors()
+_EXACT_FAR_WITH_ROTORS = ExactFarWithRotors()
 
 
 class ExactWhenFree(Exact):
@@ -305,7 +302,7 @@ class ExactWhenFree(Exact):
         return _EXACT_FAR_WHEN_FREE
 
     def when_symmetric(self):
-        return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
+        return ExactWhenFreeAndSymmetric() if type(self) is ExactWhenFree else self
 
 
 @inlined
@@ -321,16 +318,13 @@ class ExactFarWhenFree(ExactWhenFree):
     motion = ExactFar.motion
 
 
-_EXACT_WHEN_FREE, _EXACT_FAR_WHEN_FREE = ExactWhenFree(), ExactFarWhenFree()
+_EXACT_FAR_WHEN_FREE = ExactFarWhenFree()
 
 
 class ExactWhenFreeAndSymmetric(ExactWhenFree):
     """As `ExactWhenFree`, with the motion of `ExactWhenSymmetric`."""
 
     motion = ExactWhenSymmetric.motion
-
-
-_EXACT_WHEN_FREE_AND_SYMMETRIC = ExactWhenFreeAndSymmetric()
 
 
 @inlined

@@ -29,9 +29,9 @@ def set_aside(monkeypatch):
     """How many lanes were set aside, one number for each call that had any."""
     numbers, finish = [], Advance.finish
 
-    def counted(self, physics, buffer, rows, *args):
-        numbers.append((buffer.reshape(-1, rows, 8)[:, FAILED] == WAITING).sum())
-        return finish(self, physics, buffer, rows, *args)
+    def counted(self, buffer, *args):
+        numbers.append((buffer.reshape(-1, self.rows, 8)[:, FAILED] == WAITING).sum())
+        return finish(self, buffer, *args)
 
     monkeypatch.setattr(Advance, "finish", counted)
     return numbers
