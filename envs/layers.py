@@ -51,7 +51,11 @@ class Layers:
                 named = actuators.split_combined(actuators.merge(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
             elif isinstance(above, Mapping) and name not in _WHOLE and _TLE not in above:
-                self.note(source, ((name, str(key)) for key in above))
+                for key, one in above.items():
+                    inner = one if name == "sensor" and isinstance(one, Mapping) else {}
+                    self.note(
+                        source, [(name, str(key), str(k)) for k in inner] or [(name, str(key))]
+                    )
             else:
                 self.note(source, [(name,)])
 
@@ -89,6 +93,9 @@ def _merge(name: str, below: Any, above: Any) -> Any:
     if name in _WHOLE or not isinstance(above, Mapping) or _TLE in above:
         return above
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
+    if name == "sensor" and isinstance(below, Mapping):  # number by number of each instrument
+        for key in below.keys() & above.keys():
+            found[key] = _merge(key, below[key], above[key])
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -111,6 +118,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     data, "source": name of the layer that set it}."""
     setup, batch, arguments = episodes.setup, episodes.batch, layers.arguments
     parts, body, actuator = setup.parts, batch.bodies[0], setup.actuator
+    elements = [*actuators.split_combined((actuator.effector, *actuator.stages))]
 
     def leaf(value: Any, *path: str) -> dict[str, Any]:
         return {"value": plain(value), "source": layers.source(*path)}
@@ -120,9 +128,16 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
 
     def part(name: str, record: Record) -> dict[str, Any]:
         """The fields of a part; arguments may have other names."""
-        source = layers.last(name)
+        paths = getattr(record, "paths", {})
+        last = layers.last(name)
         kind = {"kind": type(record).__name__, **record._asdict()}
-        return {key: {"value": plain(value), "source": source} for key, value in kind.items()}
+        return {
+            key: {
+                "value": plain(value),
+                "source": layers.source(name, *paths[key]) if key in paths else last,
+            }
+            for key, value in kind.items()
+        }
 
     given = [name for name in ("difficulty", "satellite") if name in arguments]
     tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in given}
@@ -143,7 +158,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
                 for key, value in vars(one).items()
                 if key not in _OF_ORBIT
             }
-            for one in actuators.split_combined((actuator.effector, *actuator.stages))
+            for one in elements
         },
         "initial": each("initial", parts.start._asdict()),
         "success": each(
@@ -162,6 +177,10 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         tree[name] = each(name, value) if isinstance(value, Mapping) else leaf(value, name)
     if setup.orbit is not None:
         tree["orbit"] = each("orbit", asdict(setup.orbit))
+        for coils in (one for one in elements if hasattr(one, "orbit")):
+            brought = layers.source("actuator", type(coils).__name__)
+            for one in tree["orbit"].values():
+                one["source"] = brought if one["source"] == TASK else one["source"]
     return tree
 
 

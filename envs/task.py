@@ -15,7 +15,16 @@ from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
-from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
+from rbgym.envs.parts.endings import (
+    NO_LIMIT,
+    Docked,
+    Ending,
+    Never,
+    Settled,
+    Success,
+    Tally,
+    Unloaded,
+)
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir, sunward
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
@@ -67,7 +76,7 @@ class Task:
     rate: float = 0.5
     settled_steps: int = 50
     rate_limit: float
-    lowest: float = -2.0
+    lowest: float = NO_LIMIT
     shape: Shape
     ends: Ending = field(default_factory=Never)
     docked: tuple[float, float] | None = None

@@ -88,8 +88,7 @@ class Plant:
             "column": keep_out.first if keep_out else 0,
             "strength": self.strength,
             "scaling": self.scaling,
-            # A sensor that may fail wraps another, which has the normals.
-            "normals": getattr(getattr(sensor, "sensor", sensor), "normals", ()),
+            "normals": getattr(sensor, "normals", ()),
         }
         self.out = out
         if self.wheels is not None:
@@ -148,7 +147,8 @@ def without(wheels: Any, out: int | None) -> Any:
     if out is None:
         return wheels
     axes = list(np.asarray(wheels.axes))
-    if len(axes) < 4 or isinstance(out, bool) or out not in range(len(axes)):
+    whole = isinstance(out, int | np.integer) and not isinstance(out, bool)
+    if len(axes) < 4 or not whole or out not in range(len(axes)):
         raise ValueError(f"out must be None, or one of 0 to 3 of four wheels, got {out!r}")
     del axes[int(out)]
     return replace(wheels, axes=axes)

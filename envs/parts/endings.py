@@ -9,6 +9,7 @@ from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, to_body, upward
 from rbgym.rows import LANES, vector
 
+NO_LIMIT = -1e300  # of a cosine: the margin is 1, whatever the attitude
 _LOWEST = 1e-16  # height of a cone of radius 1
 
 
@@ -94,7 +95,7 @@ class Limits(Ending):
     """Ends an episode with |omega| above rate [rad/s], or the cosine of the tilt below cos_tilt."""
 
     rate: float
-    cos_tilt: float = -2.0
+    cos_tilt: float = NO_LIMIT
 
     def margin(self, rows, buffer, i, q, omega):
         upright = (upward(q)[2] - self.cos_tilt) / (1.0 - self.cos_tilt)

@@ -3,7 +3,7 @@
 
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,11 @@ _NUMBERS = {
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
 _OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # not numbers
+_FIELDS = {  # of `Instruments`, by instrument and number
+    (instrument, name): _PREFIX.get(instrument, "") + name
+    for instrument, numbers in _NUMBERS.items()
+    for name in numbers
+} | {(instrument, name): name for instrument, names in _OTHERS.items() for name in names}
 _MOST_CELLS, _MOST_HEADS = 24, 4
 _CUBE = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]  # one cell per side
 
@@ -225,7 +230,9 @@ class Counts(Record):
     residue_rows = constant(3)
 
     def in_counts(self, buffer, i, row, step, rates):
-        x, y, z = scale(1.0 / self.lsb, add(rates, vector(buffer, i, row)))
+        # The reading of the start leaves no remainder, and gets none from the last episode.
+        kept = vector_if(step > 0.0, vector(buffer, i, row), (0.0, 0.0, 0.0))
+        x, y, z = scale(1.0 / self.lsb, add(rates, kept))
         whole = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(z + 0.5)
         left = scale(self.lsb, add((x, y, z), scale(-1.0, whole)))
         put_vector(buffer, i, row, vector_if(step > 0.0, left, (0.0, 0.0, 0.0)))
@@ -415,6 +422,7 @@ class Instruments(Sensor):
     gyro: bool = True
     is_noisy = constant(True)
     has_bias = True
+    paths: ClassVar = {field: path for path, field in _FIELDS.items()}
 
     def extra(self) -> More:
         fitted = self.eye, self.cells, self.meter, self.ephemeris, self.tracker
@@ -457,10 +465,11 @@ class Instruments(Sensor):
 
     def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
-        # An episode begins without a past turn: its first reading is the present rate.
+        # An episode begins without a past turn: its first reading is the present rate. Without
+        # gyros the rates are those of the state.
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
-        mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
+        mean = vector_if((step > 0.0) & self.gyro, scale(1.0 / self.dt, turn), omega)
         mean = self.mounting.skewed(mean, key, level)
         before = vector(buffer, i, row + _BIAS)
         walk = level * self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0
@@ -513,7 +522,7 @@ class Instruments(Sensor):
         numbers: dict[str, float] = {}
         for instrument, largest in _NUMBERS.items():
             for name, most in largest.items():
-                field, label = _field(instrument, name), f"sensor[{instrument!r}][{name!r}]"
+                field, label = _FIELDS[instrument, name], f"sensor[{instrument!r}][{name!r}]"
                 numbers[field] = in_range(label, getattr(self, field), 0.0, most)
         for axis in (self.boresight, *self.others):
             unit("sensor['star_tracker']['boresight']", axis, 3, 1e-6)
@@ -631,7 +640,7 @@ def resolve_sensor(
     for instrument, numbers in given.items():
         known = [*_NUMBERS[instrument], *_OTHERS.get(instrument, [])]
         checked = keys(f"sensor[{instrument!r}]", numbers, known)
-        fields |= {_field(instrument, name): number for name, number in checked.items()}
+        fields |= {_FIELDS[instrument, name]: number for name, number in checked.items()}
     if "boresight" in fields:
         fields["boresight"], *others = _boresights(fields["boresight"])
         fields["others"] = tuple(others)
@@ -671,8 +680,3 @@ def _normals(value: Any) -> tuple[Vector, ...]:
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MOST_CELLS:
         raise ValueError(f"{name} must be a list of 1 to {_MOST_CELLS} vectors, got {value!r}")
     return tuple(triple(name, unit(f"{name}[{n}]", one, 3, 1e-6)) for n, one in enumerate(value))
-
-
-def _field(instrument: str, name: str) -> str:
-    """The field of `Instruments` that holds this number of an instrument."""
-    return name if name in _OTHERS.get(instrument, []) else _PREFIX.get(instrument, "") + name

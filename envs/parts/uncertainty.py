@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Sensor(Part):
 
     has_bias = False  # whether its rows begin with a gyro bias, body axes [rad/s]
     gyro = True  # whether it measures the rates
+    paths: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # of a field: keys of its argument
     sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
 
     def extra(self) -> More:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.endings import NO_LIMIT
 from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
@@ -78,7 +79,7 @@ class TopSwingUpEnv(AttitudeEnv):
         RigidTopEnv.task,
         torque=partial(share_of_weight, 0.35),
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
-        lowest=-2.0,
+        lowest=NO_LIMIT,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
         difficulty={
             "easy": {"torque_scale": 2.0},
