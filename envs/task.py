@@ -124,6 +124,7 @@ class Task:
         made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
+            region = {name: value for name, value in region.items() if value is not None}
         return task.with_success(region, made.dt) if region else task, made, layers
 
     def with_rate_limit(self, rate: float) -> "Task":

@@ -100,6 +100,15 @@ def test_the_study_shows_where_the_physics_decides_and_where_not():
     assert sorted(run["truth"]["success"] for run in runs) == [255 / 256] + [1.0] * 17
 
 
+def test_the_page_of_the_optimum_is_that_of_its_results_and_of_bilimoria_and_wie():
+    study = loaded("studies/optimal_slews")
+    results = json.loads(study.RESULTS.read_text("utf-8"))
+    assert study.PAGE.read_text("utf-8") == study.current(results)
+    half = results[study.HALF_TURN]
+    assert half["least"] == pytest.approx(study.BILIMORIA_WIE, rel=5e-3)
+    assert half["least"] < half["eigenaxis"]
+
+
 def test_the_table_of_results_in_the_readme_is_that_of_the_cards(generate, cards):
     assert generate.README.read_text("utf-8") == generate.readme(cards)
     for card in cards.values():

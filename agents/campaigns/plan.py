@@ -18,7 +18,7 @@ from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.fitting import at_work, readable
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
-from rbgym.agents.judge.evaluation import settling_times
+from rbgym.agents.judge.evaluation import settled_from
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
@@ -109,19 +109,23 @@ class Flight:
         """Compute those of `FIGURES` that the task has, (n,) each. window [s]."""
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
         inside = (steps <= self.lengths) & (steps >= self.lengths - round(window / self.dt))
-        reached = np.nan_to_num(seen["reached"][..., 0], nan=1.0) == 1.0
         e = rotation_vector(seen["relative"]) if self.turns else seen["angle"]
         e = np.where(inside[..., np.newaxis], e, 0.0)
         mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
         def worst(values: Array) -> Array:
-            return np.asarray(np.where(inside[: len(values)], values, 0.0).max(axis=0))
+            within = inside[: len(values)]
+            if len(values) < len(inside):  # of each control period
+                within = within & (steps[: len(values)] < self.lengths)
+            return np.asarray(np.where(within, values, 0.0).max(axis=0))
 
         def peak(name: str) -> Array:
             return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))
 
         found: dict[str, Callable[[], Array]] = {
-            "settling_s": lambda: np.maximum(settling_times(reached, self.dt) - self.hold, 0.0),
+            "settling_s": lambda: settled_from(
+                seen["reached"][..., 0], self.lengths, self.dt, self.hold
+            ),
             "ape_deg": lambda: np.degrees(worst(np.linalg.norm(e, axis=-1))),
             "rpe_deg": lambda: np.degrees(worst(np.linalg.norm(e - mean, axis=-1))),
             "rate_error_deg_s": lambda: np.degrees(worst(seen["rate_error"][..., 0])),

@@ -102,7 +102,8 @@ class Requirement:
         return f"{self.figure} of {100 * self.share:g} % {side} {self.limit:g}"
 
     def missed(self, values: Array) -> NDArray[np.bool_]:
-        return np.asarray(values > self.limit if self.at_most else values < self.limit)
+        """Whether each value is beyond the limit, or unknown (nan)."""
+        return np.asarray(~(values <= self.limit if self.at_most else values >= self.limit))
 
     def judge(self, sample: Sample) -> Finding:
         """Judge it by the share of runs within the limit: it is met if the lower bound of that

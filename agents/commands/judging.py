@@ -22,6 +22,7 @@ from rbgym.registration import ENVIRONMENTS
     "rbgym campaign runs/campaign --replay 4711 --policy pd --video run.mp4",
 )
 def campaign(
+    context: typer.Context,
     target: Annotated[
         str,
         Argument(
@@ -70,14 +71,12 @@ def campaign(
     if replay is not None or video is not None:
         if not there or replay is None:
             raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
+        _use_only(context, "replay", "video", "policy")
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
     if there:
-        of_flight = {"--spread": spread, "--out": out, "--env-arg": env_arg, "--window": window,
-                     "--estimator": estimator, "--redraw": redraw, "--budget": budget}  # fmt: skip
-        if unused := [name for name, value in of_flight.items() if value]:
-            raise ValueError(f"{unused[0]} plays no part with the folder of a campaign, {target!r}")
+        _use_only(context, "require")
     else:
         options.known_environments(target)
         if not policy:
@@ -102,6 +101,19 @@ def campaign(
     print_json(found.as_dict()) if as_json else found.print()
     if not found.all_met:
         raise typer.Exit(1)
+
+
+def _use_only(context: typer.Context, *names: str) -> None:
+    """ValueError for an option other than these and --json on the command line."""
+    target = context.params["target"]
+    for one in context.command.params:
+        source = context.get_parameter_source(str(one.name))
+        if one.name in (*names, "target", "as_json") or not source:
+            continue
+        if source.name == "COMMANDLINE":
+            raise ValueError(
+                f"{one.opts[0]} plays no part with the folder of a campaign, {target!r}"
+            )
 
 
 def _read(option: str, path: Path | None) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ import rbgym
 from rbgym.agents.judge.videos import write
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.painter import Canvas, Painter
-from rbgym.envs.rendering.scene import Caption, Curve, Framing, Part, Scene, motion_of
+from rbgym.envs.rendering.scene import BodyPart, Caption, Curve, Framing, Scene, motion_of
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.quaternion import rotate
 
@@ -63,7 +63,7 @@ def chart(canvas: Canvas, paths: dict[str, rbgym.Trajectory], k: int) -> np.ndar
 def scene(path: rbgym.Trajectory, k: int, title: str) -> Scene:
     """The body at the instant k, and the path of the end of its x axis."""
     q, omega, L = path.quaternion[k], path.angular_velocity[k], path.angular_momentum[k]
-    body = Part("body", solid_of(BODY), quaternion=q)
+    body = BodyPart("body", solid_of(BODY), quaternion=q)
     error = path.energy[k] / path.energy[0] - 1
     caption = Caption(title, "", path.time[k], notes=(f"energy error {error:.1e}",))
     shapes = [*motion_of(BODY, q, omega, L, 1.5 * START[0])]

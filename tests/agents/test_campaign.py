@@ -140,6 +140,15 @@ def test_the_figures_of_a_run_are_those_of_its_telemetry(whole, tmp_path):
     assert float(lines[7]["torque.y"]) == seen["torque"][7, 1]
 
 
+def test_runs_that_end_early_without_success_never_settle_and_have_errors():
+    kwargs = SHORT | {"termination": {"rate_limit": 0.04}}
+    _, flight = Pilot(Plan(SLEW, {"pd": "pd"}, kwargs, GIVEN["spread"], group=8)).fly(0, "pd")
+    found = flight.figures(window=1.5)
+    assert len({*flight.lengths}) > 1
+    assert np.isinf(found["settling_s"]).all()
+    assert (found["ake_deg"] > 0.0).all()
+
+
 def test_a_relative_error_is_what_is_left_of_the_vector_without_its_mean():
     pilot = Pilot(Plan(SLEW, {"idle": "idle"}, SHORT, GIVEN["spread"], group=8))
     _, flight = pilot.fly(0, "idle")

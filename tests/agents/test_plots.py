@@ -24,12 +24,3 @@ def test_a_comparison_and_a_card_show_the_episodes_that_were_played(tmp_path):
     assert pd[1].max() == 100.0
     assert idle[1].max() == 0.0
     np.testing.assert_allclose(pd[0][1:-1], np.sort(settling(played)))
-
-
-def test_a_figure_is_saved_whole_in_the_format_of_its_name(tmp_path):
-    figure = plots.comparison({"pd": evaluate("pd", "RigidTop-v0", 1)})
-    plots.save(figure, tmp_path / "a.pdf")
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(ValueError, match="txt"):
-        plots.save(figure, tmp_path / "a.txt")
-    assert [file.name for file in tmp_path.iterdir()] == ["a.pdf"]

@@ -175,7 +175,7 @@ def test_bad_constraints_are_named(env_id, constraints):
         ("RigidTop-v0", {}),
         ("ScalableSpin-v0", {}),
         ("FreeFlyer-v0", {"initial": {"speed": 0.5, "least_distance": 0.5}}),
-        (SLEW, {"termination": {"rate_limit": 0.05}}),
+        (SLEW, {"termination": {"rate_limit": 0.12}}),
         (SLEW, {"constraints": {"keep_out": [SUN], "rate": 0.1, "ends": True}}),
         (WHEELS, {"constraints": {"momentum": 0.3, "ends": True}}),
     ],
@@ -193,3 +193,9 @@ def test_the_price_of_a_margin_is_beyond_one_exactly_where_the_event_is(env_id, 
     np.testing.assert_array_equal(prices < -1.0, ends)
     assert ((prices < 0.0) & ~ends).any()  # it rises before
     assert (prices <= 0.0).all()
+
+
+def test_where_no_limit_is_near_no_attitude_has_a_price():
+    env = many(SLEW, n=2, reward={"margin": 1.0})
+    at(env, [[0, 1, 0, 0], [0.6, 0, 0.8, 0]])
+    assert (env.step(np.zeros((2, 3)))[1] == 0.0).all()

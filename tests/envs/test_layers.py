@@ -191,6 +191,15 @@ def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said(
         make("AttitudeSlew-v1", success={"angle": math.radians(0.01)}, sensor=tracker)
 
 
+def test_an_instrument_keeps_the_satellites_numbers_that_the_argument_leaves_out():
+    own = {"gyro": {"angle_walk": 1e-6, "bias": 1e-5}, "star_tracker": {"period": 2.0}}
+    satellite = {"body": {"inertia": [0.3, 0.2, 0.1]}, "torque": 0.1, "sensor": own}
+    env = make("AttitudeSlew-v1", satellite=satellite, sensor={"gyro": {"bias": 2e-5}})
+    seen = env.unwrapped.resolved["sensor"]
+    found = {name: (*seen[name].values(),) for name in ("bias", "angle_walk")}
+    assert found == {"bias": (2e-5, "argument"), "angle_walk": (1e-6, "satellite")}
+
+
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
     with pytest.raises(ValueError, match=r"the difficulty sets randomization, given"):
         make("AttitudeSlew-v1", difficulty="hard", actuator="wheels")

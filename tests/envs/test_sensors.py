@@ -135,15 +135,22 @@ def test_a_star_tracker_says_what_is_new_and_nothing_of_what_it_cannot_see():
 
 
 def test_gyros_that_count_lose_no_angle():
-    q = 1e-3
+    q, rates = 1e-3, np.array([[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
     env = many(SLEW, 3, sensor={"gyro": {"quantisation": q}})
-    at(env, STILL, [[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
+    start, _ = at(env, STILL, rates)
     counts = seen_of(env, 30)[..., 4:] * env.dt / q
     np.testing.assert_allclose(counts, np.round(counts), rtol=0, atol=1e-3)
     angles = np.cumsum(counts, axis=0) * q
-    turned = 3.0 * np.array([[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
-    assert np.abs(angles[-1] - turned).max() <= 0.5 * q + 1e-5
+    assert np.abs(angles[-1] - 3.0 * rates).max() <= 0.5 * q + 1e-5
     assert len(np.unique(np.round(counts[:, 0, 0]))) == 2  # 0 or 1, an eighth of the time
+    np.testing.assert_array_equal(at(env, STILL, rates)[0], start)  # without the last remainder
+
+
+def test_without_gyros_rates_are_those_of_the_state():
+    env = make(SLEW, sensor={"star_tracker": {}})
+    env.reset(seed=0)
+    seen = env.step(np.ones(3, np.float32))[0][4:7] * env.rate_limit
+    np.testing.assert_allclose(seen, env.state["angular_velocity"], rtol=1e-6)
 
 
 @refused(
