@@ -109,7 +109,7 @@ class Nominal:
 
     def _numbers(self) -> Iterator[Place]:
         for name, leaf in leaves({part: self.tree[part] for part in _PARTS if part in self.tree}):
-            if name == "body.inertia":  # it is drawn as "inertia"
+            if name in ("body.inertia", "sensor.dt"):  # drawn as "inertia"; that of the env
                 continue
             with suppress(ValueError):  # inner lists that differ in length
                 values = np.asarray(leaf["value"])
