@@ -31,7 +31,7 @@ from rbgym.envs.parts import (
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
-from rbgym.envs.parts.sensors import Failing, Outage, resolve_sensor
+from rbgym.envs.parts.sensors import resolve_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Part, Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -222,7 +222,7 @@ class Building:
         self.parts = Parts(
             observation=self._observation(form)._replace(also=also),
             sensor=sensor,
-            outage=Failing() if self.may_blind else Outage(),
+            outage=uncertainty.Failing() if self.may_blind else uncertainty.Outage(),
             goal=goal.simplest(),
             reference=self.reference,
             reward=rewards.resolve(given.reward, shape, task.rate_limit),

@@ -24,6 +24,7 @@ from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, t
 PARAMETER, START, GROUP = "parameter", "start", "group"
 PER_RUN = tuple(one.name for one in parameters.ALL)
 _AT_ZERO = "misalignment", "axes", "rate_bias"
+_ELSEWHERE = "body.inertia", "sensor.dt"  # drawn as "inertia"; set by the env
 # Parts of the resolved configuration whose numbers an argument of the env sets.
 _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",
           "randomization", "disturbance", "faults", "constraints", "orbit")  # fmt: skip
@@ -109,7 +110,7 @@ class Nominal:
 
     def _numbers(self) -> Iterator[Place]:
         for name, leaf in leaves({part: self.tree[part] for part in _PARTS if part in self.tree}):
-            if name in ("body.inertia", "sensor.dt"):  # drawn as "inertia"; that of the env
+            if name in _ELSEWHERE:
                 continue
             with suppress(ValueError):  # inner lists that differ in length
                 values = np.asarray(leaf["value"])

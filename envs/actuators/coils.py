@@ -13,7 +13,7 @@ import numpy as np
 
 from rbgym.arguments import positive
 from rbgym.compiled.record import constant
-from rbgym.envs.actuators.driven import External
+from rbgym.envs.actuators.driven import Torquing
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.orbit import Orbit, resolve_orbit
@@ -109,7 +109,7 @@ class MagneticCoils(Effector):
         yield instant.arrow("magnetic field", B, "µT", 2e6 * self.field)
 
 
-class Coils(External):
+class Coils(Torquing):
     """dipole: moment of a full command about each body axis [A m^2]."""
 
     line: Any

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbgym.envs.actuators.coils import MagneticCoils
-from rbgym.envs.actuators.driven import External
+from rbgym.envs.actuators.driven import Torquing
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.actuators.forces import Torque
-from rbgym.envs.actuators.wheels import ReactionWheels, Wheels
+from rbgym.envs.actuators.wheels import ReactionWheels, Wheels, WheelsAndOther
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
@@ -45,14 +45,14 @@ class Combined(Effector):
     def uses_limits(self) -> bool:  # type: ignore[override]
         return self.other.uses_limits
 
-    def record(self, setting: Setting, line: Any) -> Wheels:
+    def record(self, setting: Setting, line: Any) -> WheelsAndOther:
         wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
-        if not (isinstance(wheels, Wheels) and isinstance(other, External)):
+        if type(wheels) is not Wheels or not isinstance(other, Torquing):
             raise ValueError(
                 "actuator must combine wheels with coils or torque, with records of rbgym, "
                 f"got {type(wheels).__name__} and {type(other).__name__}"
             )
-        return wheels._replace(other=other)
+        return WheelsAndOther(*wheels._replace(other=other))
 
     def columns(self) -> tuple[Column, ...]:
         return (*self.wheels.columns(), *self.other.columns())

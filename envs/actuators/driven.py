@@ -2,9 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, places, required
 from rbgym.engine.actuation import Actuator, act
-from rbgym.rows import LANES, ROTOR, put_vector
+from rbgym.quaternion import add, scale
+from rbgym.rows import LANES, ROTOR, put_vector, vector
+
+_ZERO = (0.0, 0.0, 0.0)
 
 
 class Line(Record):
@@ -96,7 +100,7 @@ class LineStage(Record):
 
     def mode_momentum(self, physics, buffer, i):
         """Momentum of the modes, principal axes [kg m^2/s]."""
-        return (0.0, 0.0, 0.0)
+        return _ZERO
 
     def mode_energy(self, physics, buffer, i):
         """Energy of the modes [J]."""
@@ -187,8 +191,9 @@ class Driven(Actuator):
         return own + count * (line.lag.slots() + line.delay.slots())
 
     def hold(self, physics, buffer, i):
-        for n in range(self.acting_rows()):
-            buffer[i + (self.applied_row(physics) + n) * LANES] = 0.0
+        put_vector(buffer, i, self.applied_row(physics), _ZERO)
+        if self.acting_rows() > 3:
+            put_vector(buffer, i, self.applied_row(physics) + 3, _ZERO)
         self.line.delay.queue(physics, buffer, i)
         self.line.faults.count_period(physics, buffer, i)
 
@@ -216,10 +221,10 @@ class Driven(Actuator):
         self.exert(physics, buffer, i, c, h)
 
     def settle(self, physics, buffer, i, h, dt):
-        acting, mean, share = self.acting_row(physics), self.applied_row(physics), h / dt
-        for n in range(self.acting_rows()):
-            now = buffer[i + (acting + n) * LANES]
-            buffer[i + (mean + n) * LANES] += share * now
+        acting, mean = self.acting_row(physics), self.applied_row(physics)
+        _add(buffer, i, mean, h / dt, acting)
+        if self.acting_rows() > 3:
+            _add(buffer, i, mean + 3, h / dt, acting + 3)
         self.book(physics, buffer, i, h)
         self.line.modes.swing_back(physics, buffer, i, 0.5 * h)
 
@@ -241,7 +246,7 @@ class Driven(Actuator):
         self.line.faults.strike(physics, buffer, i, seed, episode)
 
 
-class External(Driven):
+class Torquing(Driven):
     """Base of the records of effectors that give a torque from outside, alone or beside wheels."""
 
     channels = constant(3)
@@ -257,3 +262,9 @@ class External(Driven):
         torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
         put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
+
+
+@inlined
+def _add(buffer, i, mean, share, acting):
+    now = scale(share, vector(buffer, i, acting))
+    put_vector(buffer, i, mean, add(vector(buffer, i, mean), now))

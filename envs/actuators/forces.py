@@ -18,7 +18,7 @@ import numpy as np
 
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.envs.actuators.driven import Driven, External
+from rbgym.envs.actuators.driven import Driven, Torquing
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
@@ -52,7 +52,7 @@ class Torque(Effector):
         return setting.limits
 
 
-class Torques(External):
+class Torques(Torquing):
     """The torque of a full command times the commands."""
 
     line: Any

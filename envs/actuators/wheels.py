@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, number
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, known
+from rbgym.compiled.record import constant, known
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
@@ -46,6 +46,7 @@ ROWS = 8
 FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not given
 _FASTEST = 1e4  # rad/s, 95,000 rpm: no wheel turns faster
 _CHANGES = 4  # first of 4 rows after the momenta: the torque on each wheel [N m]
+_NO_TORQUE = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -213,20 +214,6 @@ class ReactionWheels(Effector):
         yield "wheels " + ", ".join(f"{100 * one:.0f}" for one in share) + " %"
 
 
-class Alone(Record):
-    """Nothing beside the wheels."""
-
-    channels = constant(0)
-    has_limits = constant(False)
-    effector_shows = constant(0)
-
-    def torque_of(self, physics, buffer, i, c, h):
-        return (0.0, 0.0, 0.0)
-
-    def show_in(self, physics, buffer, i, shown):
-        """Nothing."""
-
-
 class Wheels(Driven):
     """Up to four wheels; a missing fourth has axis zero. start: for each wheel, the largest
     momentum at the start of an episode [kg m^2/s]. motor: largest torque, with `torque_scale`
@@ -234,8 +221,7 @@ class Wheels(Driven):
     in a step, 1 - exp(-x); mean: the fraction of an acceleration that it leaves on average,
     (1 - exp(-x))/x. The others: see `ReactionWheels`.
 
-    other: coils or thrusters beside the wheels, whose commands and columns come after theirs; they
-    have no rows.
+    other: for `WheelsAndOther`.
 
     Rows: momenta of four wheels, zero for a missing one; then _CHANGES.
     """
@@ -250,23 +236,17 @@ class Wheels(Driven):
     slowing: float
     lost: float
     mean: float
-    other: Any = Alone()
+    other: Any = None
     effector_rows = constant(ROWS)
     turns_rotors = constant(True)
 
     @known
     def channels(self):
-        return len(self.start) + self.other.channels()
-
-    def has_limits(self):
-        return self.other.has_limits()
+        return len(self.start)
 
     @known
     def effector_shows(self):
-        return len(self.start) + self.other.effector_shows()
-
-    def field_row(self, physics):
-        return self.shown_row(physics) + len(self.start)
+        return len(self.start)
 
     def bearings(self, physics, buffer, i):
         """Coulomb friction, `lost` and `mean` in this episode."""
@@ -345,11 +325,9 @@ class Wheels(Driven):
         put_vector(buffer, i, ROTOR, rotor)
 
     def exert(self, physics, buffer, i, c, h):
-        by_wheels, n = self.turn(physics, buffer, i, c, h), len(self.start)
-        own = c[4] if n > 3 else c[3], c[5] if n > 3 else c[4], c[6] if n > 3 else c[5]
-        torque = self.other.torque_of(physics, buffer, i, own, h)
-        put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
-        act(physics, buffer, i, torque)
+        torque = self.turn(physics, buffer, i, c, h)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, _NO_TORQUE)
 
     def book(self, physics, buffer, i, h):
         k = i + physics.actuator.state_row(physics) * LANES
@@ -370,6 +348,38 @@ class Wheels(Driven):
     def present(self, physics, buffer, i):
         k = i + physics.actuator.state_row(physics) * LANES
         shown = i + physics.actuator.shown_row(physics) * LANES
+        for n in range(len(self.start)):
+            buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
+
+
+class WheelsAndOther(Wheels):
+    """Wheels beside coils or thrusters, which have no rows. Their commands and columns come after
+    those of the wheels."""
+
+    @known
+    def channels(self):
+        return len(self.start) + self.other.channels()
+
+    def has_limits(self):
+        return self.other.has_limits()
+
+    @known
+    def effector_shows(self):
+        return len(self.start) + self.other.effector_shows()
+
+    def field_row(self, physics):
+        return self.shown_row(physics) + len(self.start)
+
+    def exert(self, physics, buffer, i, c, h):
+        by_wheels, n = self.turn(physics, buffer, i, c, h), len(self.start)
+        own = c[4] if n > 3 else c[3], c[5] if n > 3 else c[4], c[6] if n > 3 else c[5]
+        torque = self.other.torque_of(physics, buffer, i, own, h)
+        put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
+        act(physics, buffer, i, torque)
+
+    def present(self, physics, buffer, i):
+        k = i + physics.actuator.state_row(physics) * LANES
+        shown = i + self.shown_row(physics) * LANES
         for n in range(len(self.start)):
             buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
         self.other.show_in(physics, buffer, i, self.field_row(physics))

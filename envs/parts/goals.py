@@ -186,7 +186,7 @@ class Target(Goal):
         return 7  # attitude, target frame to world, and angular velocity, target frame [rad/s]
 
     def compare(self, rows, buffer, i, q, omega):
-        relative = qmul(qconj(self.target(rows, buffer, i)), q)
+        relative = qmul(qconj(quaternion(buffer, i, rows.goal_row())), q)
         x, y, z = relative[1], relative[2], relative[3]
         wanted = to_body(relative, vector(buffer, i, rows.goal_row() + 4))
         gap = sub(omega, wanted)

@@ -13,9 +13,9 @@ from rbgym.compiled.record import Record, constant, known
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, WORLD, Column
 from rbgym.envs.parts.observations import Both, More, put_within, rotation_vector
-from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
+from rbgym.envs.parts.uncertainty import Noisy, Sensor, in_its_frame, warn_unless_below
 from rbgym.envs.random import normal, normals
-from rbgym.envs.rows import Part, checked_part, settle_vector
+from rbgym.envs.rows import checked_part, settle_vector
 from rbgym.quaternion import Vector, add, canonical, cross, dot, qconj, qmul, scale, times, to_body
 from rbgym.rows import (
     LANES,
@@ -497,7 +497,7 @@ class Instruments(Sensor):
         put_quaternion(buffer, i, row + _SEEN, seen)
         # A blinded tracker shows no attitude at the start either.
         buffer[i + (row + _HEAD) * LANES] = head if fresh & (able | (step > 0.0)) else 0.0
-        return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
+        return in_its_frame(q, q, seen), in_its_frame(relative, q, seen), rates
 
     def _serving(self, rows, buffer, i, q):
         """Boresight and number of the head that measures, from 1, and whether all are blind."""
@@ -578,45 +578,6 @@ class Instruments(Sensor):
             warn_unless_below(f"['star_tracker'][{name!r}]", getattr(self, name), angle, "rad")
         threshold = rate * math.sqrt(self.dt)
         warn_unless_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
-
-
-@inlined
-def _in_its_frame(q, now, seen):
-    """The measurement `seen` of the attitude `now`, both in the world, in the frame of q, which may
-    be the same attitude relative to a target."""
-    return qmul(qmul(q, qconj(now)), seen)
-
-
-class Outage(Part):
-    """A failure of the sensors, whichever they are. This base class never happens."""
-
-    def is_dead(self, rows, buffer, i):
-        """Whether a fault has ended the measurements."""
-        return False
-
-    def last_measured(self, rows, buffer, i, q, relative, measured):
-        """What is seen; q, relative: the true attitude as in `Sensor.measure`, measured: its result
-        now."""
-        return measured
-
-
-class Failing(Outage):
-    """Sensors may fail; the last measurement, in the world, is then held."""
-
-    def rows_needed(self, physics):
-        return 7  # last measured attitude and rates
-
-    def is_dead(self, rows, buffer, i):
-        return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)
-
-    def last_measured(self, rows, buffer, i, q, relative, measured):
-        attitude, _, rate = measured
-        row, dead = rows.outage_row(), self.is_dead(rows, buffer, i)
-        attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
-        rate = vector_if(dead, vector(buffer, i, row + 4), rate)
-        put_quaternion(buffer, i, row, attitude)
-        put_vector(buffer, i, row + 4, rate)
-        return _in_its_frame(q, q, attitude), _in_its_frame(relative, q, attitude), rate
 
 
 def resolve_sensor(

@@ -9,6 +9,7 @@ import numpy as np
 
 from rbgym.arguments import finite
 from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
@@ -22,8 +23,20 @@ from rbgym.envs.random import (
     on_sphere,
 )
 from rbgym.envs.rows import Part, settle, settle_vector
-from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qmul, scale
-from rbgym.rows import J_INV, LANES, J, Physics, parameter, put_quaternion, put_vector, vector
+from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qconj, qmul, scale
+from rbgym.rows import (
+    J_INV,
+    LANES,
+    J,
+    Physics,
+    parameter,
+    put_quaternion,
+    put_vector,
+    quaternion,
+    quaternion_if,
+    vector,
+    vector_if,
+)
 
 if TYPE_CHECKING:
     from rbgym.envs.orbit import Orbit
@@ -121,6 +134,45 @@ def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> N
             UserWarning,
             stacklevel=2,
         )
+
+
+@inlined
+def in_its_frame(q, now, seen):
+    """The measurement `seen` of the attitude `now`, both in the world, in the frame of q, which may
+    be the same attitude relative to a target."""
+    return qmul(qmul(q, qconj(now)), seen)
+
+
+class Outage(Part):
+    """A failure of the sensors, whichever they are. This base class never happens."""
+
+    def is_dead(self, rows, buffer, i):
+        """Whether a fault has ended the measurements."""
+        return False
+
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        """What is seen; q, relative: the true attitude as in `Sensor.measure`, measured: its result
+        now."""
+        return measured
+
+
+class Failing(Outage):
+    """Sensors may fail; the last measurement, in the world, is then held."""
+
+    def rows_needed(self, physics):
+        return 7  # last measured attitude and rates
+
+    def is_dead(self, rows, buffer, i):
+        return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)
+
+    def last_measured(self, rows, buffer, i, q, relative, measured):
+        attitude, _, rate = measured
+        row, dead = rows.outage_row(), self.is_dead(rows, buffer, i)
+        attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
+        rate = vector_if(dead, vector(buffer, i, row + 4), rate)
+        put_quaternion(buffer, i, row, attitude)
+        put_vector(buffer, i, row + 4, rate)
+        return in_its_frame(q, q, attitude), in_its_frame(relative, q, attitude), rate
 
 
 class Disturbance(Part):
