@@ -1,6 +1,5 @@
 """An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
 
-import copy
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Plant, fresh
 from rbgym.agents.controllers.fitting import at_work
-from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Instruments, Late
@@ -224,9 +222,6 @@ class Estimating:
             )
         law = at_work(policy, env)
         shown = base.columns.get("star_tracker_valid")
-        if isinstance(law, Foreseeing):
-            law = copy.copy(law)
-            law.of_means = True
         cones = base.columns.get("keep_out")
         valid, limit = shown.first if shown else None, base.rate_limit
         vectors = range(cones.first, cones.place.stop, 3) if cones else ()

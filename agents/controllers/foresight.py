@@ -111,7 +111,7 @@ class Foreseeing(Controller):
     def __init__(self, policy: Controller, plant: Plant) -> None:
         self.policy, self.dt, self.delay, self.lag = policy, plant.env.dt, plant.delay, plant.lag
         self.substeps = plant.given["substeps"]
-        self.of_means = False
+        self.of_means = plant.env.episodes.setup.parts.sensor.shows_means()
         self.late = policy.late
         self.inertia = np.asarray(plant.body.inertia)
         self.inverse = np.linalg.inv(self.inertia)

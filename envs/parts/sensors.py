@@ -424,6 +424,9 @@ class Instruments(Sensor):
     has_bias = True
     paths: ClassVar = {field: path for path, field in _FIELDS.items()}
 
+    def shows_means(self) -> bool:
+        return self.gyro
+
     def extra(self) -> More:
         fitted = self.eye, self.cells, self.meter, self.ephemeris, self.tracker
         shown = [one for one in fitted if one.width()]
