@@ -52,10 +52,11 @@ class Layers:
                 self.note(source, ((name, type(one).__name__) for one in named))
             elif isinstance(above, Mapping) and name not in _WHOLE and _TLE not in above:
                 for key, one in above.items():
-                    inner = one if name == "sensor" and isinstance(one, Mapping) else {}
-                    self.note(
-                        source, [(name, str(key), str(k)) for k in inner] or [(name, str(key))]
-                    )
+                    if name == "sensor" and isinstance(one, Mapping):
+                        self.sources.setdefault((name, str(key)), source)
+                        self.note(source, ((name, str(key), str(number)) for number in one))
+                    else:
+                        self.note(source, [(name, str(key))])
             else:
                 self.note(source, [(name,)])
 
@@ -93,9 +94,9 @@ def _merge(name: str, below: Any, above: Any) -> Any:
     if name in _WHOLE or not isinstance(above, Mapping) or _TLE in above:
         return above
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
-    if name == "sensor" and isinstance(below, Mapping):  # number by number of each instrument
-        for key in below.keys() & above.keys():
-            found[key] = _merge(key, below[key], above[key])
+    if name == "sensor":  # number by number of each instrument
+        lower = below if isinstance(below, Mapping) else {}
+        found |= {key: _merge(key, lower.get(key), one) for key, one in above.items()}
     return {key: value for key, value in found.items() if value is not None}
 
 

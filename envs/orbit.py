@@ -199,7 +199,7 @@ class Orbit:
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
         node, perigee, motion = (rate / math.tau for rate in self.rates)
-        kinds, places = (Coasting, Pulled), (math.nan,) * (4 if sun else 2)
+        kinds, places = (Coasting, Pulled), (math.inf,) * (4 if sun else 2)
         turns: tuple[float, ...] = motion, EARTH_RATE / math.tau
         if self.j2:
             kinds, places = (CoastingAround, PulledAround), self._beginning()
@@ -219,16 +219,16 @@ class Orbit:
         )
 
     def _beginning(self) -> tuple[float, ...]:
-        """The rows at the start of an episode, in turns; NaN for those to be drawn."""
-        earth = season = math.nan
+        """The rows at the start of an episode, in turns; infinite for those to be drawn."""
+        earth = season = math.inf
         if self.date is not None:
             earth, season = bearings(moment("Orbit.date", self.date))
         node, anomaly = (
-            math.nan if one is None else one / math.tau for one in (self.node, self.anomaly)
+            math.inf if one is None else one / math.tau for one in (self.node, self.anomaly)
         )
         perigee = self.perigee / math.tau
         rows = anomaly + perigee, earth, season, node, perigee
-        return tuple(math.remainder(one, 1.0) for one in rows)
+        return tuple(one if math.isinf(one) else math.remainder(one, 1.0) for one in rows)
 
 
 def _axis(motion: float) -> float:
@@ -318,8 +318,8 @@ class Ellipse(Record):
 class OnOrbit(Potential):
     """A satellite's place on an orbit, the Earth's rotation, and the surroundings there.
 
-    path: `Circle` or `Ellipse`; places: initial rows, four or more with a Sun, in turns, NaN if
-    drawn; turns: their rates, for those that move; turning: rate of the mean anomaly [turns/s].
+    path: `Circle` or `Ellipse`; places: initial rows, four or more with a Sun, in turns, infinite
+    if drawn; turns: their rates, for those that move; turning: rate of the mean anomaly [turns/s].
     advance: rate of the perigee / rate of the mean anomaly; weight: (Kepler's mean motion / rate of
     the mean anomaly)^2. cos_inclination, sin_inclination: of the orbit. field: `Orbit.field` [T];
     magnetism: `Dipole` or `Harmonics`. ground: radius of the Earth / distance of the perigee.
@@ -348,7 +348,7 @@ class OnOrbit(Potential):
         for row in range(self.row_count()):
             begin = self.places[row]  # a perigee is always given: no random number is left
             drawn = self.drawn_place(physics, u[min(row, _NODE)])
-            buffer[k + row * LANES] = begin if begin == begin else drawn
+            buffer[k + row * LANES] = begin if begin < math.inf else drawn
 
     def drawn_place(self, physics, uniform):
         """A place in turns from a uniform number in [0, 1)."""
@@ -370,7 +370,7 @@ class OnOrbit(Potential):
 
     def given_places(self) -> tuple[float, ...]:
         """The initial rows, with 0 for those that are drawn."""
-        return tuple(0.0 if math.isnan(one) else one for one in self.places)
+        return tuple(0.0 if math.isinf(one) else one for one in self.places)
 
     # The surroundings `ahead` seconds after the lane's state, world axes.
     def place(self, physics, buffer, i, ahead):

@@ -117,7 +117,8 @@ class Flight:
             within = inside[: len(values)]
             if len(values) < len(inside):  # of each control period
                 within = within & (steps[: len(values)] < self.lengths)
-            return np.asarray(np.where(within, values, 0.0).max(axis=0))
+            found = np.where(within, values, 0.0).max(axis=0)
+            return np.where(within.any(axis=0), found, np.nan)
 
         def peak(name: str) -> Array:
             return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))

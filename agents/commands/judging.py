@@ -71,12 +71,12 @@ def campaign(
     if replay is not None or video is not None:
         if not there or replay is None:
             raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
-        _use_only(context, "replay", "video", "policy")
+        _use_only(context, "a replay from the folder", "replay", "video", "policy")
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
     if there:
-        _use_only(context, "require")
+        _use_only(context, "the folder of a campaign", "require")
     else:
         options.known_environments(target)
         if not policy:
@@ -103,17 +103,14 @@ def campaign(
         raise typer.Exit(1)
 
 
-def _use_only(context: typer.Context, *names: str) -> None:
-    """ValueError for an option other than these and --json on the command line."""
-    target = context.params["target"]
+def _use_only(context: typer.Context, what: str, *names: str) -> None:
+    """ValueError for an option on the command line other than these and --json. what: it is for."""
     for one in context.command.params:
         source = context.get_parameter_source(str(one.name))
         if one.name in (*names, "target", "as_json") or not source:
             continue
         if source.name == "COMMANDLINE":
-            raise ValueError(
-                f"{one.opts[0]} plays no part with the folder of a campaign, {target!r}"
-            )
+            raise ValueError(f"{one.opts[0]} plays no part with {what}, {context.params['target']}")
 
 
 def _read(option: str, path: Path | None) -> Mapping[str, Any]:
@@ -197,7 +194,7 @@ def evaluate(
     names = [*options.known_policies(targets), *(policy or [])]
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
-    if intervals and (as_json or len(names) == 1):
+    if intervals and (as_json or len({*names}) == 1):
         raise ValueError(
             f"--intervals must be of two policies or more, without --json, got {names}"
         )

@@ -319,12 +319,6 @@ def shares(one: dict[str, Any], name: str) -> Array:
     return np.array([100 * least / time for least, time in pairs if least and time])
 
 
-def ahead(one: dict[str, Any], name: str) -> float:
-    """By how much a contender is faster than the least time, at most [s]; negative if never."""
-    pairs = zip(one["least"], one["settled"][name], strict=True)
-    return max((a - b for a, b in pairs if a and b is not None), default=-math.inf)
-
-
 def table(results: dict[str, Any]) -> str:
     """Each contender on each task, the fastest first."""
     lines = [

@@ -31,13 +31,7 @@ OF_BODY = (
     Column("mass", low=0.01, high=100.0, words="factor of the mass"),
     Column("gravity", low=0.0, high=100.0, words="factor of the weight, on top of that"),
     Column("torque", low=0.0, high=100.0, words="factor of the torque limit"),
-    Column(
-        "axes",
-        3,
-        unit="rad",
-        frame=BODY,
-        words="rotation vector of the principal axes; `inertia` has it",
-    ),
+    Column("axes", 3, unit="rad", frame=BODY, words="rotation vector of the principal axes"),
     Column("noise", low=0.0, high=100.0, words="factor of the noise and the biases of sensors"),
 )
 OF_MOUNTING = (

@@ -425,7 +425,7 @@ class Instruments(Sensor):
     paths: ClassVar = {field: path for path, field in _FIELDS.items()}
 
     def shows_means(self) -> bool:
-        return self.gyro
+        return True
 
     def extra(self) -> More:
         fitted = self.eye, self.cells, self.meter, self.ephemeris, self.tracker
@@ -468,11 +468,10 @@ class Instruments(Sensor):
 
     def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
-        # An episode begins without a past turn: its first reading is the present rate. Without
-        # gyros the rates are those of the state.
+        # An episode begins without a past turn: its first reading is the present rate.
         level = rows.parts.randomization.noisiness(rows, buffer, i)
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
-        mean = vector_if((step > 0.0) & self.gyro, scale(1.0 / self.dt, turn), omega)
+        mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
         mean = self.mounting.skewed(mean, key, level)
         before = vector(buffer, i, row + _BIAS)
         walk = level * self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0

@@ -144,13 +144,14 @@ class Entry:
         self.call: Callable[..., Any] = self._first
 
     def _first(self, *args: Any) -> Any:
-        self.call = self.kernel
+        call = self.kernel
         if MACHINE_CODE:
             signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
             with _no_collection():
                 self.kernel.compile(signature)
-            self.call = self.kernel.overloads[signature].entry_point
-        return self.call(*args)
+            call = self.kernel.overloads[signature].entry_point
+        self.call = call
+        return call(*args)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Machine code cannot leave the process: a pickle names the kernel, a copy shares it.

@@ -134,3 +134,13 @@ def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():
         assert type(idle) is controllers.Idle
     plain = controllers.make("pd", late("AttitudeSlew-v1", 0.0))
     assert type(plain) is controllers.AttitudePD
+
+
+def test_gyros_show_means_and_the_rates_that_follow_are_foreseen():
+    env = late("AttitudeSlew-v1", 1.0, substeps=8, sensor={"gyro": {}})
+    law, memory = controllers.make("pd", env), None
+    seen, _ = env.reset(seed=0)
+    for _ in range(10):
+        commands, memory = law.predict(seen, memory)
+        seen, *_ = env.step(commands)
+    np.testing.assert_allclose(memory.rates, env.unwrapped.state["angular_velocity"], atol=1e-5)

@@ -194,10 +194,13 @@ def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said(
 def test_an_instrument_keeps_the_satellites_numbers_that_the_argument_leaves_out():
     own = {"gyro": {"angle_walk": 1e-6, "bias": 1e-5}, "star_tracker": {"period": 2.0}}
     satellite = {"body": {"inertia": [0.3, 0.2, 0.1]}, "torque": 0.1, "sensor": own}
-    env = make("AttitudeSlew-v1", satellite=satellite, sensor={"gyro": {"bias": 2e-5}})
+    env = make(
+        "AttitudeSlew-v1", satellite=satellite, sensor={"gyro": {"bias": 2e-5}, "star_tracker": {}}
+    )
     seen = env.unwrapped.resolved["sensor"]
-    found = {name: (*seen[name].values(),) for name in ("bias", "angle_walk")}
-    assert found == {"bias": (2e-5, "argument"), "angle_walk": (1e-6, "satellite")}
+    found = {name: (*seen[name].values(),) for name in ("bias", "angle_walk", "period")}
+    assert found.pop("bias") == (2e-5, "argument")
+    assert found == {"angle_walk": (1e-6, "satellite"), "period": (2.0, "satellite")}
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():

@@ -146,13 +146,6 @@ def test_gyros_that_count_lose_no_angle():
     np.testing.assert_array_equal(at(env, STILL, rates)[0], start)  # without the last remainder
 
 
-def test_without_gyros_rates_are_those_of_the_state():
-    env = make(SLEW, sensor={"star_tracker": {}})
-    env.reset(seed=0)
-    seen = env.step(np.ones(3, np.float32))[0][4:7] * env.rate_limit
-    np.testing.assert_allclose(seen, env.state["angular_velocity"], rtol=1e-6)
-
-
 @refused(
     ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
     ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
