@@ -127,16 +127,13 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     def each(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         return {key: leaf(value, name, key) for key, value in values.items()}
 
-    def part(name: str, record: Record) -> dict[str, Any]:
-        """The fields of a part; arguments may have other names."""
-        paths = getattr(record, "paths", {})
-        last = layers.last(name)
+    def part(name: str, record: Record, paths: Mapping[str, Path]) -> dict[str, Any]:
+        """The fields of a part; arguments may have other names. paths: those of fields, if any."""
+        known = {key: layers.source(name, *path) for key, path in paths.items()}
         kind = {"kind": type(record).__name__, **record._asdict()}
+        last = layers.last(name)
         return {
-            key: {
-                "value": plain(value),
-                "source": layers.source(name, *paths[key]) if key in paths else last,
-            }
+            key: {"value": plain(value), "source": known.get(key, last)}
             for key, value in kind.items()
         }
 
@@ -169,9 +166,9 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         ),
         "observation": leaf(arguments.get("observation", "quaternion"), "observation"),
         "info": leaf(setup.info, "info"),
-        "reference": part("reference", parts.reference),
-        "sensor": part("sensor", parts.sensor),
-        "reward": part("reward", parts.reward),
+        "reference": part("reference", parts.reference, {}),
+        "sensor": part("sensor", parts.sensor, parts.sensor.paths),
+        "reward": part("reward", parts.reward, {}),
     }
     for name in _BY_KEY:
         value = arguments.get(name)
