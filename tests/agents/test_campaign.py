@@ -385,4 +385,5 @@ def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_
     assert float(last["ape_deg"]) == row["ape_deg"]
     assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
     run(out, "--replay", 64, status=2)
-    run(out, "--budget", status=2)
+    for unused in (["--budget"], ["--policy", "pd"], ["--replay", 3, "--runs", 64]):
+        run(out, *unused, status=2)

@@ -154,6 +154,7 @@ def test_a_law_that_is_told_slews_by_three_wheels_and_one_that_is_not_stays_off(
 @refused(
     ("ReactionWheelSlew-v1", 4, "out must be None, or one of 0 to 3 of four wheels, got 4"),
     ("ReactionWheelSlew-v1", True, "out must be None, .*, got True"),
+    ("ReactionWheelSlew-v1", 2.0, "out must be None, .*, got 2.0"),
     ("InertialPointing-v0", 0, "of four wheels, got 0"),  # which has three
     ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys from .*, got 'out'"),
 )
