@@ -418,9 +418,19 @@ def nearer(quaternion: Array) -> Array:
 
 
 def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
-    """Which lanes begin an episode, (lanes,); all of them without a memory."""
+    """Which lanes begin an episode, (lanes,); all of them without a memory. ValueError for the
+    memory of another number of lanes."""
     if state is None:
         return np.ones(lanes, dtype=np.bool_)
+    first = state
+    while isinstance(first, tuple) and first:
+        first = first[0]
+    shape = np.shape(first)
+    shape = shape[1:] if len(shape) == 3 else shape  # of a plan the steps come first
+    if shape[:1] != (lanes,):
+        raise ValueError(
+            f"state must be what the last call returned for {lanes} lanes, or None, got {state!r}"
+        )
     if episode_start is None:
         return np.zeros(lanes, dtype=np.bool_)
     begins = np.asarray(episode_start)

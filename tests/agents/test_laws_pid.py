@@ -35,8 +35,7 @@ def test_the_offset_that_pd_has_under_a_steady_torque_is_gone():
     offset = np.linalg.solve(np.asarray(pd.inertia) * pd.frequency**2, push)
     assert np.abs(offset).max() > np.radians(0.5)
     np.testing.assert_allclose(with_offset[-1], offset, rtol=1e-3, atol=1e-6)
-    assert np.abs(without[-1]).max() < 1e-6
-    assert np.abs(without).max() < np.abs(offset).max()
+    assert np.abs(without[-1]).max() < 1e-6 < np.abs(without).max() < np.abs(offset).max()
 
 
 def test_within_its_limits_it_is_the_integral_of_error_and_rate():
@@ -53,6 +52,8 @@ def test_within_its_limits_it_is_the_integral_of_error_and_rate():
         expected = (-proportional - e) @ J + np.cross(omega, omega @ J)
         np.testing.assert_allclose(u, expected, rtol=1e-9, atol=1e-9)
         total = total + law.dt * proportional
+    with pytest.raises(ValueError, match="state must be what the last call returned for 3 lanes"):
+        law.feedback((q[:3], omega[:3], 0 * omega[:3]), state, None)
 
 
 def test_an_episode_starts_as_pd_and_the_estimate_is_at_most_an_eighth_of_the_limits():
