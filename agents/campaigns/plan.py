@@ -114,9 +114,8 @@ class Flight:
         mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
         def worst(values: Array) -> Array:
-            within = inside[: len(values)]
-            if len(values) < len(inside):  # of each control period
-                within = within & (steps[: len(values)] < self.lengths)
+            fewer = len(inside) - len(values)  # 1 if they are of control periods
+            within = (inside & (steps <= self.lengths - fewer))[: len(values)]
             found = np.where(within, values, 0.0).max(axis=0)
             return np.where(within.any(axis=0), found, np.nan)
 

@@ -62,8 +62,9 @@ def differences(
     one half."""
     ours, theirs = merits(runs), merits(others)
     found = {}
-    for name in [one for one in ours if one in theirs]:
-        own = ours[name]
+    for name, own in ours.items():
+        if name not in theirs:
+            continue
         middle: Callable[[Array], Any] = _interquartile_mean if name == "return" else np.mean
         found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
     ahead: Callable[..., float] = lambda a, b: float(0.5 * np.sign(a[:, None] - b).mean())  # noqa: E731
