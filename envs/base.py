@@ -39,6 +39,7 @@ MODES = ("human", "rgb_array")
 # Arguments that affect whether an episode is long enough.
 _OF_TIME = {"actuator", "body", "rate_limit", "satellite", "success", "torque_limit",
             "torque_scale"}  # fmt: skip
+_NUMBER = np.dtype(np.float64)  # sooner read than the class
 # Names of their own, since an enum's attributes are slow to look up.
 _DISABLED, _SAME_STEP = AutoresetMode.DISABLED, AutoresetMode.SAME_STEP
 SLOWEST, FASTEST = 10, 60  # limits of the frame rate [1/s]
@@ -176,7 +177,7 @@ class _Described:
         return start
 
     def _commands(self, action: Any) -> Array:
-        """The action as commands (n, channels), a copy. ResetNeeded if no step is possible,
+        """The action as commands, a copy of the same shape. ResetNeeded if no step is possible,
         ValueError for another shape or type."""
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack())
@@ -185,7 +186,7 @@ class _Described:
             raise ValueError(
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of {given.shape}"
             )
-        return np.array(given, np.float64, order="C", ndmin=2)
+        return given.astype(_NUMBER, order="C")
 
     def _present(self, rows: Observation) -> Any:
         """The user's observation from the kernel's rows."""
@@ -379,17 +380,19 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         how = checked_options(options, "state", "parameters", "initial")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
-        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), flags)
+        body = numbers[:, 0].copy()
+        info = self._episodes.entries.of_one(body, body.tolist(), flags[:, 0].tolist())
         if self._episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         return self._present(out[0]), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
-        episodes, commands = self._episodes, self._commands(action)
+        episodes, commands = self._episodes, self._commands(action)[None]
         observations, numbers, flags = episodes.step(commands)
-        values, over, late = numbers[:, 0].tolist(), flags.item(0, 0), flags.item(1, 0)
-        info = episodes.entries.of_one(values, flags)
+        body, ends = numbers[:, 0].copy(), flags[:, 0].tolist()
+        values = body.tolist()
+        info = episodes.entries.of_one(body, values, ends)
         if episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         seen, reward = self._present(observations[0]), values[0]
@@ -398,7 +401,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes.ready = True
         if self.render_mode == "human":
             self._frames()
-        return seen, reward, over, late, info
+        return seen, reward, ends[0], ends[1], info
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None: a

@@ -28,6 +28,7 @@ Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
 StartGroups = Sequence[tuple[Start, Lanes]]  # what draws the starts of which lanes
+_SEEN, _FLAG = np.dtype(np.float32), np.dtype(np.bool_)  # sooner read than the classes
 _FLAGS = {"integration_failed": 2, "is_success": 3}  # their rows in `Outputs`
 
 
@@ -109,13 +110,13 @@ class Entries:
         self._masks = [f"_{name}" for name in (*order, *flags)]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
-    def of_one(self, values: list[float], flags: Flags) -> dict[str, Any]:
-        """The entries of the first body; values: its copied numbers."""
+    def of_one(self, body: Array, values: list[float], flags: list[bool]) -> dict[str, Any]:
+        """The entries of a body; body: its copied numbers (k,), also as a list of values."""
         found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
-            found[name] = np.array(values[rows])
+            found[name] = body[rows]
         for name, row in self._flags:
-            found[name] = flags.item(row, 0)
+            found[name] = flags[row]
         return found
 
     def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
@@ -149,6 +150,7 @@ class Episodes:
         self.pushes = bool(setup.parts.disturbance.largest_torque().any())
         self.entries = Entries(self.rows, setup)
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
+        self._copied = len(self.entries.copied)
         self._period = Entry(kernels.period)
         self._advance = Advance(batch.physics, batch.block_rows)
         self._no_commands, self._aside = np.zeros((0, batch.channels)), np.empty(len(batch.buffer))
@@ -270,9 +272,8 @@ class Episodes:
     def room(self, bodies: int) -> Outputs:
         """New output arrays for so many bodies."""
         lanes = -(-bodies // LANES) * LANES
-        numbers = np.empty((len(self.entries.copied), lanes))
-        flags = np.empty((4, lanes), np.bool_)
-        return Outputs(np.empty((bodies, self._width), np.float32), numbers, flags)
+        seen = np.empty((bodies, self._width), _SEEN)
+        return Outputs(seen, np.empty((self._copied, lanes)), np.empty((4, lanes), _FLAG))
 
     def period(
         self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
