@@ -30,7 +30,7 @@ def export_onnx(
 
     base = checked_env(env)
     network = bare(policy, base)
-    if not isinstance(network, Network) or network.integral is not None:
+    if not isinstance(network, Network) or network.memory is not None:
         raise ValueError(f"policy must be a network without memory, got {network!r}")
     met(base, network)  # raises for observations of another width
     content = contract(base, network, about)

@@ -17,6 +17,7 @@ from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
+from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
@@ -29,7 +30,8 @@ VECTORS = 16  # golden vectors, from one episode
 EXACT, ROUNDED = 2.0**-23, 1e-4
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 # Sizes of the memory's fields, where they are not three.
-_WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1}
+_WIDTHS = {"attitude": 4, "covariance": 36, "known": 1, "doubt": 1, "mode": 1, "last": 4, "way": 1,
+           "kept": "REMEMBERED"}  # fmt: skip
 # The law's piece of C.
 _LAWS: dict[type, str] = {
     controllers.AttitudePD: "attitude_pd",
@@ -70,8 +72,9 @@ def export_c(
     pieces, numbers, sharp = _parts(policy)
     seen, answers = met(base, policy)
     content = contract(base, policy, about)
-    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen),
-             "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
+    remembered = policy.memory.width if isinstance(policy, Network) and policy.memory else 0
+    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "REMEMBERED": remembered,
+             "VECTORS": len(seen), "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
               for kind in ("float", "double", "rounded")}  # fmt: skip
     test = (
@@ -131,7 +134,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """The pieces, numbers by name, more than the code needs, and the C type in which the code
     equals `predict`."""
     if isinstance(policy, Network):
-        remembers = [] if policy.integral is None else ["integral"]
+        remembers = [name for name, kind in KINDS.items() if type(policy.memory) is kind]
         return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
@@ -222,11 +225,10 @@ def _of_field(law: Any, column: int) -> dict[str, Any]:
 
 
 def _of_network(network: Network) -> dict[str, Any]:
-    stack, integral, sums = Stack.of([network]), network.integral, {}
-    if integral is not None:
-        sums = {"summed": integral.column, "edge_square": integral.edge * integral.edge,
-                "share": integral.share}  # fmt: skip
-    return sums | {
+    stack, remembers = Stack.of([network]), vars(network.memory).copy() if network.memory else {}
+    if "edge" in remembers:
+        remembers["edge_square"] = remembers["edge"] ** 2
+    return remembers | {
         "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
         "widest": int(stack.sizes.max()), "activation": stack.activation,
         "bound": float(stack.bound), "squashes": int(stack.squashed), "mean": stack.mean[0],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
-from rbgym.agents.policies.integral import WIDTH, Integral
+from rbgym.agents.policies.memory import KINDS, Memory
 from rbgym.arguments import count, number, real
 from rbgym.envs.arguments import keys, made, named
 from rbgym.envs.parts.columns import Column, placed
@@ -101,10 +101,10 @@ class Network:
     activation: "tanh", "relu" or "elu", between layers. output: clips actions to +-1 ("clip", as
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
     first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
-    gives the canonical sign, as envs do, so that q and -q get the same action. integral: a memory,
-    which the network reads after the observation's columns. `predict` and `rbgym.agents.rollout`
-    give the same actions to the last bit. Raises ValueError for layers that do not fit, and unknown
-    names.
+    gives the canonical sign, as envs do, so that q and -q get the same action. memory: an
+    `Integral` or a `Lag`, which the network reads after the observation's columns. `predict` and
+    `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
+    do not fit, and unknown names.
     """
 
     layers: tuple[Layer, ...]
@@ -112,7 +112,7 @@ class Network:
     output: str = "clip"
     normalizer: Normalizer | None = None
     quaternions: tuple[int, ...] = ()
-    integral: Integral | None = None
+    memory: Memory | None = None
 
     def __post_init__(self) -> None:
         named("activation", self.activation, ACTIVATIONS)
@@ -132,10 +132,10 @@ class Network:
             raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
-        if not isinstance(self.integral, Integral | None):
-            raise ValueError(f"integral must be an Integral or None, got {self.integral!r}")
-        if self.integral is not None and self.integral.column > self.width - WIDTH:
-            raise ValueError(f"integral must sum up columns of {self.width}, got {self.integral}")
+        if not isinstance(self.memory, Memory | None):
+            raise ValueError(f"memory must be an Integral, a Lag or None, got {self.memory!r}")
+        if self.memory is not None and self.memory.column > self.width - self.memory.width:
+            raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
 
     @classmethod
     def random(cls, sizes: Sequence[int], seed: int, **how: Any) -> Self:
@@ -165,7 +165,7 @@ class Network:
 
     def __repr__(self) -> str:
         how = f"activation={self.activation!r}, output={self.output!r}"
-        more = "" if self.integral is None else f", {self.integral}"
+        more = "" if self.memory is None else f", {self.memory}"
         return f"Network(sizes={self.sizes}, {how}, normalizer={self.normalizer!r}{more})"
 
     @property
@@ -177,7 +177,7 @@ class Network:
     def width(self) -> int:
         """Number of columns of an observation."""
         read = self.sizes[0] if self.normalizer is None else self.normalizer.width
-        return read if self.integral is None else read - WIDTH
+        return read if self.memory is None else read - self.memory.width
 
     @cached_property
     def _stack(self) -> Stack:
@@ -187,7 +187,7 @@ class Network:
     def shape(self) -> tuple[Any, ...]:
         """The properties that networks of one `Stack` must share."""
         repeats = () if self.normalizer is None else self.normalizer.repeats
-        return (self.sizes, self.activation, self.output, repeats, self.integral)
+        return (self.sizes, self.activation, self.output, repeats, self.memory)
 
     def parameters(self) -> Weights:
         """Weights, row by row, and biases of all layers in one vector, without the normaliser."""
@@ -212,7 +212,7 @@ class Network:
         deterministic: bool = True,
     ) -> tuple[Weights, Weights | None]:
         """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
-        dict of goals, joined in the order of their names; and the memory, None without an integral.
+        dict of goals, joined in the order of their names; and the memory, None without one.
         state, episode_start: as for a `RecurrentNetwork`. deterministic has no effect."""
         seen = checked_observation(observation, self.width, self.quaternions)
         rows, memory = self.read(np.atleast_2d(seen), state, episode_start)
@@ -225,9 +225,9 @@ class Network:
     def read(self, rows: Weights, memory: Any, begins: Any) -> tuple[Weights, Weights | None]:
         """What the layers read for observations (n, width), before the normaliser, and the new
         memory. begins: (n,), lanes whose memory is cleared first; None for none."""
-        if self.integral is None:
+        if self.memory is None:
             return np.ascontiguousarray(rows), None
-        return self.integral.append(rows, memory, begins)
+        return self.memory.append(rows, memory, begins)
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
@@ -242,8 +242,9 @@ class Network:
         if self.normalizer is not None:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
-        if self.integral is not None:
-            config["integral"] = vars(self.integral).copy()
+        for name, kind in KINDS.items():
+            if type(self.memory) is kind:
+                config[name] = vars(self.memory).copy()
         return arrays, config
 
     @classmethod
@@ -265,14 +266,17 @@ class Network:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
             raise ValueError(f"arrays must be those of a network, got also {sorted(rest)}")
-        integral = config.get("integral")
+        memory = None
+        for name, kind in KINDS.items():
+            if name in config:
+                memory = made(f"config[{name!r}]", kind, config[name])
         return cls(
             tuple(layers),
             config["activation"],
             config["output"],
             normalizer,
             config.get("quaternions", ()),
-            None if integral is None else made("config['integral']", Integral, integral),
+            memory,
         )
 
 

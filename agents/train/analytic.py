@@ -61,7 +61,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     kwargs = in_time(job.env_id, config["env_kwargs"])
     folder = RunFolder(Path(job.out))
     with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
-        env = DifferentiableEnv(lanes, network.integral)
+        env = DifferentiableEnv(lanes, network.memory)
         learner = Learner(env, network, chosen, job.seed)
         if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
@@ -276,7 +276,7 @@ class Learner:
             "generator": [int(x) for x in state["generator"]],
             "observation": self._observation,
             "ended": self.env.ended,
-            "memory": self.env.memory.detach(),
+            "memory": self.env.remembered.detach(),
             "shuffling": self._shuffling.get_state(),
             **{name: getattr(self, name) for name in _COUNTED},
             "best": None if self.best is None else torch.from_numpy(self.best),
@@ -306,7 +306,7 @@ class Learner:
         except Exception as error:  # a damaged file raises any type
             raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
-        self.env.memory = held.get("memory", self.env.memory)  # older checkpoints have none
+        self.env.remembered = held["memory"]
         vars(self).update({name: held[name] for name in _COUNTED})
         self.best = None if held["best"] is None else held["best"].numpy()
 

@@ -17,6 +17,7 @@ from torch import nn
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
+from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
@@ -31,7 +32,7 @@ ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
-_KEYS = (*_NEEDED, "algo", "integral")
+_KEYS = (*_NEEDED, "algo", *KINDS)
 _LAW_EPISODES = 64  # of the validation set, to compare laws
 _WITHOUT_LAW = "ppo"
 # Of imitation: share of the lanes that the law steers, by round; most states used of a round.
@@ -74,7 +75,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         try:
-            env = DifferentiableEnv(lanes, first.integral)
+            env = DifferentiableEnv(lanes, first.memory)
         except ValueError as error:  # a part of the env has no derivative
             if not laws:
                 raise
@@ -149,9 +150,11 @@ def teachers(
         seen, _ = env.reset(seed=0)
         remembers = {law: controllers.make(law, env).predict(seen)[1] is not None for law in laws}
 
+    memoryless = not any(config["hyperparameters"].get(name) for name in KINDS)
+
     def rank(law: str) -> tuple[float, bool, float]:
         # A network without a memory imitates a law without one better.
-        unlike = remembers[law] and not config["hyperparameters"].get("integral")
+        unlike = remembers[law] and memoryless
         return found[law]["success_rate"], not unlike, found[law]["mean_return"]
 
     order = sorted(found, key=rank, reverse=True)

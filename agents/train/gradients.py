@@ -8,7 +8,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 from torch.autograd.function import once_differentiable
 
-from rbgym.agents.policies.integral import WIDTH, Integral
+from rbgym.agents.policies.memory import Memory
 from rbgym.envs.derivatives import Differentiation
 
 
@@ -63,21 +63,21 @@ class DifferentiableEnv:
     mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
     have the dtype of the actions and are computed in float64.
 
-    integral: the memory of a network, see `rbgym.agents.policies.Integral`, whose three columns
-    are appended to the observations; gradients pass through it too.
+    memory: that of a network, see `rbgym.agents.policies.Network`. What it reads is appended to the
+    observations; gradients pass through it too.
 
     Raises ValueError where a part of the env has no derivative, see
-    `rbgym.envs.derivatives.Differentiation`, in the mode SAME_STEP, and for an integral in
+    `rbgym.envs.derivatives.Differentiation`, in the mode SAME_STEP, and for a memory in
     DISABLED, where the env resets unseen.
     """
 
-    def __init__(self, env: Any, integral: Integral | None = None) -> None:
+    def __init__(self, env: Any, memory: Memory | None = None) -> None:
         if getattr(env, "metadata", {}).get("autoreset_mode") is AutoresetMode.SAME_STEP:
             raise ValueError("env must reset in the mode NEXT_STEP or DISABLED, got SAME_STEP")
-        if integral is not None and env.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
-            raise ValueError("env must reset in the mode NEXT_STEP for an integral, got DISABLED")
-        self.env, self.integral = env, integral
-        self.memory = torch.zeros(env.num_envs, WIDTH)
+        if memory is not None and env.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+            raise ValueError("env must reset in the mode NEXT_STEP for a memory, got DISABLED")
+        self.env, self.memory = env, memory
+        self.remembered = torch.zeros(env.num_envs, 0 if memory is None else memory.width)
         self.differentiation = Differentiation(env)
         self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)
         self._error: torch.Tensor | None = None
@@ -86,8 +86,8 @@ class DifferentiableEnv:
         """Start episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
-        self._error, self.memory = None, torch.zeros(self.env.num_envs, WIDTH)
-        return self._with_memory(torch.from_numpy(observation), self.ended)
+        self._error = None
+        return self._with_memory(torch.from_numpy(observation), ~self.ended)
 
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
@@ -100,12 +100,12 @@ class DifferentiableEnv:
 
     def detach(self) -> None:
         """Cut the gradient between later steps and earlier ones."""
-        self._error, self.memory = None, self.memory.detach()
+        self._error, self.remembered = None, self.remembered.detach()
 
     def _with_memory(self, observation: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
-        """The observation and the network's memory, cleared where an episode begins."""
-        if self.integral is None:
+        """The observation and what the network reads besides; it forgets where one begins."""
+        if self.memory is None:
             return observation
-        kept = torch.where(begins[:, None], 0.0, self.memory)
-        self.memory = self.integral(kept, observation)
-        return torch.cat([observation, self.memory], dim=1)
+        before = torch.where(begins[:, None], self.memory.first(observation), self.remembered)
+        read, self.remembered = self.memory.after(before, observation)
+        return torch.cat([observation, read], dim=1)

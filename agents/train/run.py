@@ -20,10 +20,11 @@ import numpy as np
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
-from rbgym.agents.policies.integral import WIDTH, Integral
+from rbgym.agents.policies.memory import KINDS, Integral, Lag, Memory
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
+from rbgym.arguments import positive
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
@@ -145,8 +146,8 @@ def summary(worth: Mapping[str, float]) -> str:
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
     units of the hidden layers. rates: factor of the angular velocity, which replaces
-    `normalizer_for`. integral: see `integral_for`. ValueError for bad ones, for observations that
-    are not a box, and for a policy that does not fit."""
+    `normalizer_for`. integral, lag: see `memory_for`. ValueError for bad ones, for observations
+    that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
@@ -161,7 +162,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    integral = integral_for(env, chosen.get("integral", 0))
+    memory = memory_for(env, {name: chosen.get(name, 0) for name in KINDS})
     if config["init_from"]:
         network = trained.load(Path(config["init_from"])).network
         if not isinstance(network, Network):
@@ -176,9 +177,9 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 "init_from must have tanh between its layers and clip its commands, got "
                 f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
             )
-        if integral is not None and integral != network.integral:
+        if memory is not None and memory != network.memory:
             raise ValueError(
-                f"integral must be 0, or that of init_from, {network.integral}, got {integral}"
+                f"integral and lag must be 0, or init_from's, {network.memory}, got {memory}"
             )
         if network.normalizer is None:  # what the training reads; this one changes nothing
             n = network.sizes[0]
@@ -191,21 +192,29 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             variance[shown.place] = rates**-2.0
         normalizer = Normalizer(np.zeros(len(variance)), variance)
     else:
-        normalizer = normalizer_for(env, 0 if integral is None else WIDTH)
+        normalizer = normalizer_for(env, memory)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
-    network = Network.random(sizes, config["seed"], normalizer=normalizer, integral=integral)
+    network = Network.random(sizes, config["seed"], normalizer=normalizer, memory=memory)
     if "rates" not in chosen:
         small = network.with_parameters(_SMALL * network.parameters())
         network = show_differences(small, env)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
-def integral_for(env: Any, time: float) -> Integral | None:
-    """The memory that an attitude error of twice the tolerance fills in `time` [s]; None for 0.
-    ValueError unless the observation begins with a quaternion relative to a target."""
-    if time == 0 and time is not False:
+def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
+    """The memory of a network; None if both times [s] are 0. integral: in which an attitude error
+    of twice the tolerance fills an `Integral`, which needs an observation that begins with a
+    quaternion relative to a target. lag: of a `Lag` of all columns. ValueError for bad ones."""
+    asked = {name: time for name, time in times.items() if time != 0 or time is False}
+    if not asked:
         return None
-    base, column = env.unwrapped, next(iter(read_by_networks(env).values()))
+    base, columns = env.unwrapped, read_by_networks(env)
+    if len(asked) > 1:
+        raise ValueError(f"integral or lag must be 0, got {asked['integral']!r}, {asked['lag']!r}")
+    if "lag" in asked:
+        width = sum(one.size for one in columns.values())
+        return Lag(0, width, min(base.dt / positive("lag", asked["lag"]), 1.0))
+    column, time = next(iter(columns.values())), asked["integral"]
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
         raise ValueError(
@@ -215,24 +224,36 @@ def integral_for(env: Any, time: float) -> Integral | None:
     return Integral.over(time, base.dt, 2.0 * edge, column.first + 1)
 
 
-def normalizer_for(env: Any, more: int = 0) -> Normalizer:
+def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats all columns at one or two finer scales,
-    clipped at +-1, except for commands under way: clipped, they would feed back their signs. more:
-    columns of a memory, which follow those of the env and stay as they are."""
+    clipped at +-1, except for commands under way: clipped, they would feed back their signs. The
+    columns of an `Integral` stay as they are, those of a `Lag` have scales of their own."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
-    factors = np.append(factors, np.ones(more))
-    edges = _edges(env.unwrapped, columns)
-    finest = _EDGE / float(np.exp(np.mean(np.log(edges)))) if edges else 1.0
-    steps = [finest] if finest > _LEAST else []
-    if finest > _BETWEEN:
-        steps.insert(0, math.sqrt(finest))
+    steps = _finer(_edges(env.unwrapped, columns))
     repeated = (one for name, one in columns.items() if name != "actuator")  # its delay and lag
     fine = [one.first + k for one in repeated for k in range(one.size)]
-    scales = np.concatenate([factors, *(step * factors[fine] for step in steps)])
-    return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, tuple(fine) * len(steps))
+    scales, repeats = [factors], fine * len(steps)
+    finer = [step * factors[fine] for step in steps]
+    if isinstance(memory, Lag):  # of rad, in which a unit vector turns at the edge of success
+        base = env.unwrapped
+        steps = _finer([base.task.rate * base.dt / memory.share])
+        scales.append(factors)
+        finer += [step * factors[fine] for step in steps]
+        repeats += [len(factors) + k for k in fine] * len(steps)
+    elif memory is not None:
+        scales.append(np.ones(memory.width))
+    whole = np.concatenate([*scales, *finer])
+    return Normalizer(np.zeros(len(whole)), whole**-2.0, 1.0, 1e-12, tuple(repeats))
+
+
+def _finer(edges: list[float]) -> list[float]:
+    """Factors of one or two finer scales, which show errors at these edges of success."""
+    finest = _EDGE / float(np.exp(np.mean(np.log(edges)))) if edges else 1.0
+    steps = [finest] if finest > _LEAST else []
+    return [math.sqrt(finest), *steps] if finest > _BETWEEN else steps
 
 
 def show_differences(network: Network, env: Any) -> Network:

@@ -286,6 +286,8 @@ def test_bad_sets_of_starts_are_refused(arguments):
         ("auto", {"changes": {"lanes": 0}}, "lanes must be"),
         ("auto", {"changes": {"round": 3}}, "did you mean 'rounds'"),
         ("auto", {"changes": {"integral": 9.0}}, "integral must be 0 where .*, got 9.0"),
+        ("auto", {"changes": {"lag": -1.0}}, "lag must be a positive finite number, got -1.0"),
+        ("auto", {"changes": {"lag": 2.0, "integral": 9.0}}, "integral or lag must be 0"),
         ("auto", {"changes": {"algo": "sac"}}, "algo must be an argument, not a hyperparameter"),
         ("apg", {"changes": {"horizons": 3}}, "did you mean 'horizon'"),
         ("apg", {"changes": {"n_envs": 0}}, "n_envs must be"),

@@ -22,7 +22,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
-from rbgym.agents.policies.integral import Integral
+from rbgym.agents.policies.memory import Integral, Lag
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.quaternion import rotate
 
@@ -129,9 +129,10 @@ def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
 
 
 @pytest.mark.compiled
-def test_a_network_with_a_memory_answers_in_c_as_in_python(tmp_path):
-    env, remembers = gym.make(SLEW).unwrapped, Integral(1, edge=0.2, share=0.5)
-    network = Network.random((10, 8, 3), 0, integral=remembers)
+@pytest.mark.parametrize("memory", [Integral(1, edge=0.2, share=0.5), Lag(2, 5, 0.3)])
+def test_a_network_with_a_memory_answers_in_c_as_in_python(memory, tmp_path):
+    env = gym.make(SLEW).unwrapped
+    network = Network.random((7 + memory.width, 8, 3), 0, memory=memory)
     export_c(tmp_path, network, env)
     seen, expected = flown(env, network)
     assert furthest(answers(tmp_path, "float", seen), expected) <= 1.0

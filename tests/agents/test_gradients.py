@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 import torch
 
-from rbgym.agents.policies.integral import WIDTH, Integral
+from rbgym.agents.policies.memory import Integral, Lag
 from rbgym.agents.train import DifferentiableEnv
 
 STEPS = 100
@@ -14,7 +14,7 @@ STEPS = 100
 
 def policy_of(env):
     torch.manual_seed(0)
-    width = env.env.single_observation_space.shape[0] + (WIDTH if env.integral else 0)
+    width = env.env.single_observation_space.shape[0] + (env.memory.width if env.memory else 0)
     layers = torch.nn.Linear(width, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)
     return torch.nn.Sequential(*layers).double()
 
@@ -29,9 +29,9 @@ def earned(env, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("integral", [None, Integral(1, edge=0.05, share=0.2)])
-def test_the_gradient_through_a_hundred_steps_is_that_of_differences(integral):
-    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4), integral)
+@pytest.mark.parametrize("memory", [None, Integral(1, edge=0.05, share=0.2), Lag(2, 5, 0.3)])
+def test_the_gradient_through_a_hundred_steps_is_that_of_differences(memory):
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4), memory)
     policy = policy_of(env)
     earned(env, policy).backward()
     assert not env.ended.any()  # the differences would jump

@@ -22,7 +22,7 @@ import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
-from rbgym.agents.policies.integral import Integral
+from rbgym.agents.policies.memory import Integral, Lag
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -112,8 +112,8 @@ def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
     remembers, eye = Integral.over(40.0, env.unwrapped.dt, edge=0.02, column=1), np.eye(3)
     columns = np.zeros((3, 1)), -8.0 * eye, -10.0 * eye, -0.3 * eye
     ends = []
-    for integral, k in ((None, 7), (remembers, 10)):
-        network = Network(((np.hstack(columns)[:, :k], np.zeros(3)),), integral=integral)
+    for memory, k in ((None, 7), (remembers, 10)):
+        network = Network(((np.hstack(columns)[:, :k], np.zeros(3)),), memory=memory)
         trained.write(tmp_path, network, (env.observation_space, env.action_space), {})
         policy, memory, begins = rbgym.agents.load(tmp_path), None, np.ones(1, bool)
         observation, info = env.reset(seed=0)
@@ -128,6 +128,22 @@ def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
     np.testing.assert_array_equal(again, policy.predict(observation)[0])
     with pytest.raises(ValueError, match="state must be of shape"):
         policy.predict(np.stack([observation] * 2), memory)
+
+
+@pytest.mark.interpreted
+def test_a_lag_tells_how_fast_a_column_changes(tmp_path):
+    """Of x = a + r k, behind any constant a, it shows r / share; at a start, nothing."""
+    read = np.hstack([np.zeros((2, 3)), np.eye(2)]), np.zeros(2)
+    spaces = gym.spaces.Box(-9.0, 9.0, (3,)), gym.spaces.Box(-1.0, 1.0, (2,))
+    trained.write(tmp_path, Network((read,), memory=Lag(1, 2, 0.25)), spaces, {})
+    policy, memory = rbgym.agents.load(tmp_path), None
+    rates = np.array([0.01, -0.02])
+    for k in range(60):
+        action, memory = policy.predict(np.array([9.0, *([3.0, -5.0] + k * rates)]), memory)
+        assert k or not action.any()
+    np.testing.assert_allclose(action, rates / 0.25, rtol=1e-4)
+    again, _ = policy.predict(np.array([9.0, 1.0, 2.0]), memory, np.ones(1, bool))
+    assert not again.any()
 
 
 def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):

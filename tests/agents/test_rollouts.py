@@ -13,7 +13,7 @@ from fuzzing.interrupting import HOOKS
 from interpreted_runs import MORE
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
-from rbgym.agents.policies.integral import Integral
+from rbgym.agents.policies.memory import Integral
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.train import rollouts
 from rbgym.agents.train.rollouts import rollout, rollout_test_set
@@ -89,10 +89,10 @@ def test_episodes_are_those_of_the_vector_env_to_the_last_bit(env_id, kwargs):
 
 def test_a_memory_is_that_of_the_vector_env_and_alters_what_is_done():
     seeds, remembers = range(13), Integral(1, edge=0.1, share=0.5)
-    network = small(0, width=10, integral=remembers)
+    network = small(0, width=10, memory=remembers)
     result = rollout(network, TOP, seeds=seeds)
     assert_row(result, 0, step_by_step(network, TOP, seeds))
-    forgets = replace(network, integral=Integral(1, edge=0.1, share=1e-9))
+    forgets = replace(network, memory=Integral(1, edge=0.1, share=1e-9))
     assert (rollout(forgets, TOP, seeds=seeds).returns != result.returns).all()
 
 

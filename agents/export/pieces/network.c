@@ -46,15 +46,15 @@ static void make_canonical(real q[4])
 
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
-    real seen[OBSERVATIONS + 3], x[WIDEST] = {0}, y[WIDEST];
+    real seen[OBSERVATIONS + REMEMBERED], x[WIDEST] = {0}, y[WIDEST];
     const real *w = WEIGHTS;
     const double clip = (double)CLIP;
     int layer, i, o;
     (void)memory;
     for (i = 0; i < OBSERVATIONS; i++) { seen[i] = observation[i]; }
     for (i = 0; QUATERNIONS[i] >= 0; i++) { make_canonical(seen + QUATERNIONS[i]); }
-#ifdef SUMMED
-    sum_up(memory, seen);
+#if REMEMBERED > 0
+    remember(memory, seen);
 #endif
     for (i = 0; i < INPUTS; i++) {
         double z = ((double)seen[SHOWS[i]] - MEAN[i]) * SCALE[i];
