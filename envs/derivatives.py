@@ -139,7 +139,7 @@ def linearize(
 class Differentiation:
     """Differentiates a step from the current state of an env, without stepping it.
 
-    names: the coordinates, see `Linear`, then the memory of reward and sensor. rows: those of the
+    names: the coordinates, see `Linear`, then the memory of reward and sensors. rows: those of the
     coordinates after attitude and rates. Random numbers, as noise, count as constants. Raises
     ValueError for a part without a derivative: callable hooks, pulses, observations of goals.
     """
@@ -154,6 +154,7 @@ class Differentiation:
         for first, entries in (
             (rows.reward_row(), parts.reward.memory_entries(batch.physics)),
             (rows.sensor_row(), parts.sensor.memory_entries(batch.physics)),
+            (rows.outage_row(), parts.outage.memory_entries(batch.physics)),
         ):
             for name, numbers in entries.items():
                 names += _numbered(name, len(numbers))

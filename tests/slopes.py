@@ -6,8 +6,9 @@ from differences import errors_off, slope, turned_by
 from family import many
 from rbgym.envs.derivatives import Differentiation
 from rbgym.envs.parts.goals import Rest
+from rbgym.integrators.free_scale import REFERENCE, SCALE, SCALING
 from rbgym.quaternion import multiply, rotate, rotate_inverse
-from rbgym.rows import ROTOR, J, L, Q
+from rbgym.rows import J_INV, ROTOR, J, L, Q
 
 _AT_GOAL = 5  # which of the lanes that are `placed`
 
@@ -41,7 +42,7 @@ def _units(env, found):
 
 def _by_differences(env, found, actions, sizes):
     batch, start = found.episodes.batch, env.get_state()
-    moments, row = batch.rows(J, 3), batch.physics.frame_row()
+    own, row = batch.rows(J, 3), batch.physics.frame_row()
     turned = batch.physics.frame.row_count() > 0  # axes may differ from lane to lane
     frame = batch.rows(row, 4) if turned else np.tile((1.0, 0.0, 0.0, 0.0), (batch.size, 1))
     here, rotor, more = batch.measure(), batch.rows(ROTOR, 3), _rows(batch, found.rows)
@@ -56,6 +57,7 @@ def _by_differences(env, found, actions, sizes):
             held = rotor + rotate_inverse(frame, np.tile(added, (batch.size, 1)))
         for n, row in enumerate(found.rows):
             batch.put_rows(row, more[:, n : n + 1] + change[6 + n])
+        moments = scaled(batch) if "scale_rate" in found.names else own
         q = multiply(turned_by(here["quaternion"], change[:3]), frame)
         omega = rotate_inverse(frame, here["angular_velocity"] + change[3:6])
         batch.put_rows(Q, q)
@@ -76,6 +78,17 @@ def _by_differences(env, found, actions, sizes):
         columns.append(slope(off, size))
     env.set_state(start)
     return np.stack(columns, axis=2)
+
+
+def scaled(batch):
+    """The moments of bodies whose scale and scale rate have changed, in whose rows they are."""
+    memory, shown = batch.physics.memory_row(), batch.physics.actuator.effector_row(batch.physics)
+    s, reference = batch.rows(memory + SCALE, 1), batch.rows(memory + REFERENCE, 3)
+    half_trace = 0.5 * reference.sum(axis=1, keepdims=True)
+    batch.put_rows(memory + SCALING, s * half_trace * batch.rows(shown, 1))
+    batch.put_rows(J, s * s * reference)
+    batch.put_rows(J_INV, 1.0 / (s * s * reference))
+    return s * s * reference
 
 
 def _rows(batch, rows):

@@ -191,7 +191,7 @@ class Learner:
     def judge(self, config: run.Config) -> dict[str, Any]:
         """Run the policy on the validation set, and keep its weights if it is the best so far."""
         found = run.judgement(self.network, config, self.steps, self.seconds)
-        if self.best is None or run.is_better(found, self.judgements[self.chosen_look]):
+        if self.best is None or run.rank(found) > run.rank(self.judgements[self.chosen_look]):
             self.best, self.chosen_look = self.network.parameters(), len(self.judgements)
         self.judgements.append(found)
         return found

@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from torch.autograd.function import once_differentiable
 
 from rbgym.agents.policies.memory import Memory
+from rbgym.envs.base import AttitudeVectorEnv
 from rbgym.envs.derivatives import Differentiation
 
 
@@ -28,7 +29,7 @@ class _Step(torch.autograd.Function):
     def forward(ctx: Any, error: Any, actions: Any, env: Any) -> Any:
         given = actions.detach().numpy()
         found = env.differentiation.of_step(given, strict=False)
-        resets = env.ended.numpy()
+        begins = env.ended.numpy()
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
         env.terminated = torch.from_numpy(terminated)
@@ -36,8 +37,9 @@ class _Step(torch.autograd.Function):
         dtype = tensor.numpy().dtype
         ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
         # A step that resets a lane, or that cannot be solved, has no derivative.
-        none = resets | env.differentiation.episodes.batch.failed
+        none = env.differentiation.episodes.batch.failed | (begins & env.resets_itself)
         ctx.whole[none], shown[none] = 0.0, observation[none]
+        ctx.whole[begins, :, : ctx.errors] = 0.0  # of an episode that the user began
         return tensor, torch.from_numpy(shown), torch.from_numpy(reward.astype(dtype))
 
     @staticmethod
@@ -72,9 +74,12 @@ class DifferentiableEnv:
     """
 
     def __init__(self, env: Any, memory: Memory | None = None) -> None:
-        if getattr(env, "metadata", {}).get("autoreset_mode") is AutoresetMode.SAME_STEP:
+        if not isinstance(env, AttitudeVectorEnv):
+            raise ValueError(f"env must be a vector environment of rbgym, unwrapped, got {env!r}")
+        if env.autoreset_mode is AutoresetMode.SAME_STEP:
             raise ValueError("env must reset in the mode NEXT_STEP or DISABLED, got SAME_STEP")
-        if memory is not None and env.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+        self.resets_itself = env.autoreset_mode is AutoresetMode.NEXT_STEP
+        if not (memory is None or self.resets_itself):
             raise ValueError("env must reset in the mode NEXT_STEP for a memory, got DISABLED")
         self.env, self.memory = env, memory
         self.remembered = torch.zeros(env.num_envs, 0 if memory is None else memory.width)
@@ -91,6 +96,11 @@ class DifferentiableEnv:
 
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
+        if actions.shape != self.env.action_space.shape or not actions.is_floating_point():
+            raise ValueError(
+                f"actions must be floats of shape {self.env.action_space.shape}, got "
+                f"{actions.dtype} of {tuple(actions.shape)}"
+            )
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)

@@ -128,6 +128,11 @@ def worth(
     return {"success_rate": found.success_rate, "mean_return": found.mean_return}
 
 
+def rank(found: Mapping[str, float]) -> tuple[float, float]:
+    """What a run keeps the best of: success first, then return."""
+    return found["success_rate"], found["mean_return"]
+
+
 def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     """Whether `one` has the better success rate or, within the interval, the better return."""
     low, other_low = (

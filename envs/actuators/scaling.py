@@ -125,15 +125,20 @@ class ScalingForce(Driven):
 
     def ready(self, physics, buffer, i, placed, mass, u):
         m = i + physics.memory_row() * LANES
-        # J is that of the reference configuration here, and of the present scale below.
+        # J is that of the reference configuration here, and of the present scale after `release`.
         put_vector(buffer, i, physics.memory_row() + REFERENCE, vector(buffer, i, J))
-        s = buffer[m + SCALE * LANES] if placed else 1.0
         rate = buffer[m + SCALING * LANES] if placed else 0.0
-        buffer[m + SCALE * LANES] = s
-        buffer[m + SCALING * LANES] = s * self.half_trace(physics, buffer, i) * rate
+        buffer[i + self.effector_row(physics) * LANES] = rate
+        buffer[m + SCALE * LANES] = buffer[m + SCALE * LANES] if placed else 1.0
         buffer[m + FORCE * LANES] = 0.0
-        put_vector(buffer, i, J, scaled(s * s, vector(buffer, i, J)))
-        put_vector(buffer, i, J_INV, scaled(1.0 / (s * s), vector(buffer, i, J_INV)))
+
+    def release(self, physics, buffer, i, omega):
+        m = i + physics.memory_row() * LANES
+        s, rate = buffer[m + SCALE * LANES], buffer[i + self.effector_row(physics) * LANES]
+        x, y, z = vector(buffer, m, REFERENCE)
+        buffer[m + SCALING * LANES] = s * self.half_trace(physics, buffer, i) * rate
+        put_vector(buffer, i, J, scaled(s * s, (x, y, z)))
+        put_vector(buffer, i, J_INV, scaled(1.0 / (s * s), (1.0 / x, 1.0 / y, 1.0 / z)))
 
     def present(self, physics, buffer, i):
         m = i + physics.memory_row() * LANES

@@ -150,6 +150,10 @@ def in_its_frame(q, now, seen):
 class Outage(Part):
     """A failure of the sensors, whichever they are. This base class never happens."""
 
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
+        """As of a `Sensor`."""
+        return {}
+
     def is_dead(self, rows, buffer, i):
         """Whether a fault has ended the measurements."""
         return False
@@ -165,6 +169,9 @@ class Failing(Outage):
 
     def rows_needed(self, physics):
         return 7  # last measured attitude and rates
+
+    def memory_entries(self, physics: Physics) -> dict[str, range]:
+        return {"last_measured": range(7)}
 
     def is_dead(self, rows, buffer, i):
         return rows.physics.actuator.line.faults.blinds(rows.physics, buffer, i)

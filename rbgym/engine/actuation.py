@@ -60,7 +60,8 @@ class Actuator(Record):
         four, eight and four uniform numbers."""
 
     def release(self, physics, buffer, i, omega):
-        """Set the momentum of its rotors from its state and the body's rates, body frame."""
+        """Set what follows from its state and the body's rates, body frame: the momentum of its
+        rotors, or the moments of a body that it scales."""
 
     def strike(self, physics, buffer, i, seed, episode):
         """Draw what fails in the new episode, and when."""

@@ -122,15 +122,15 @@ def seed_lane(physics, d, numbers, start, rows, columns, more):
         d[more[n] * LANES] += unit(columns.at_more + n)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
     body_q, omega = view(physics, numbers, start)  # numbers, without derivatives
-    moments = add(vector(d, i, J), _three(columns.at_inertia))
-    put_vector(d, i, J, moments)
+    x, y, z = add(vector(d, i, J), _three(columns.at_inertia))
+    put_vector(d, i, J, (x, y, z))
     one = merge(1.0, 1.0)
-    put_vector(d, i, J_INV, (one / moments[0], one / moments[1], one / moments[2]))
+    put_vector(d, i, J_INV, (one / x, one / y, one / z))
     theta = _three(columns.at_state)
     turn = (one, 0.5 * theta[0], 0.5 * theta[1], 0.5 * theta[2])
     change = _three(columns.at_state + 3)
-    physics.actuator.release(physics, d, i, add(omega, change))  # rotors follow from its rows
-    rotor = physics.rotors.rotor_momentum(d, i)
+    physics.actuator.release(physics, d, i, add(omega, change))
+    moments, rotor = vector(d, i, J), physics.rotors.rotor_momentum(d, i)
     q, omega = physics.frame.in_principal_axes(
         physics, d, i, qmul(body_q, turn), add(omega, change)
     )
@@ -295,6 +295,7 @@ def differentiate(
         )
         for i in range(LANES):
             d = columns.duals_of(scratch, rows, i)
+            physics.actuator.present(physics, d, 0)
             show_lane(physics, d, columns, more, ends, (body + i) * width)
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])

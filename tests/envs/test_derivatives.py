@@ -47,6 +47,29 @@ def test_momenta_of_wheels_are_coordinates():
     assert_linear(env, actions)
 
 
+@pytest.mark.slow
+def test_the_size_of_a_body_and_its_rate_are_coordinates():
+    """Against a body that `reset` places."""
+    assert_linear(*under_way("ScalableSpin-v0"))
+    env = gym.make("ScalableSpin-v0").unwrapped
+    env.reset(seed=0)
+    env.step([0.5])
+    put = "quaternion", "angular_velocity", "scale", "scale_rate"
+    (A, B, names), start = linearize(env, action=[0.3]), {name: env.state[name] for name in put}
+
+    def after(action, **change):
+        env.reset(options={"state": start | change})
+        env.step([action])
+        return np.array([*env.state["angular_velocity"], *(env.state[name] for name in put[2:])])
+
+    e = 1e-6
+    for name in put[2:]:
+        ends = (after(0.3, **{name: start[name] + sign * e}) for sign in (1, -1))
+        wanted = np.subtract(*ends) / (2 * e)
+        np.testing.assert_allclose(A[3:, names.index(name)], wanted, atol=1e-8)
+    np.testing.assert_allclose(B[3:, 0], (after(0.3 + e) - after(0.3 - e)) / (2 * e), atol=1e-8)
+
+
 def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     env = gym.make("RigidTop-v0")
     env.reset(seed=0)
@@ -118,12 +141,11 @@ def test_noise_is_a_constant_of_the_step_and_what_sensors_hold_is_state():
         faults={"time": (1.0, 9.0), "kinds": ["sensor"]},
         disturbance={"white_noise": 1e-4},
         reward={"closeness": 1.0, "margin": 2.0},
-        termination={"rate_limit": 0.08},
+        termination={"rate_limit": 0.05},
     )
     names = Differentiation(env).names
-    kept = [*(f"last_attitude_{n}" for n in range(4)), *(f"tracked_{n}" for n in range(4)),
-            *(f"coming_{n}" for n in range(4))]  # fmt: skip
-    assert names[-12:] == tuple(kept)
+    kept = {"last_attitude": 4, "tracked": 4, "coming": 4, "last_measured": 7}
+    assert names[-19:] == tuple(f"{name}_{n}" for name, size in kept.items() for n in range(size))
     assert largest_error(env, actions, 1e-4) < 1e-6
     assert (env.step(actions)[-1]["reward_margin"] < 0.0).any()
 
