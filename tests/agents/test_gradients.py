@@ -3,6 +3,7 @@
 import copy
 
 import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 
@@ -79,6 +80,24 @@ def test_a_step_that_cannot_be_solved_ends_its_episode_and_passes_no_gradient_on
         env.detach()
 
 
+def test_an_episode_that_the_user_begins_has_the_gradient_of_any_other():
+    """The first step after a reset by hand, of a lane that had ended."""
+    mode, found = gym.vector.AutoresetMode.DISABLED, []
+    for before in (0, 2):
+        lanes = gym.make_vec("RigidTop-v0", 2, autoreset_mode=mode, max_episode_steps=2)
+        env, actions = DifferentiableEnv(lanes), torch.zeros(2, 3, requires_grad=True)
+        env.reset(seed=0)
+        earlier = [env.step(actions) for _ in range(before)]
+        assert not earlier or earlier[-1].ended.all()
+        given = torch.full((2, 3), 0.2, requires_grad=True)
+        lanes.reset(seed=5, options={"reset_mask": np.ones(2, bool)})
+        env.step(given).reward.sum().backward()
+        found.append(given.grad)
+        assert actions.grad is None or not actions.grad.any()
+    assert found[0].all()
+    assert torch.equal(*found)
+
+
 def test_a_copy_differentiates_as_the_original_does():
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4))
     env.reset(seed=0)
@@ -95,8 +114,15 @@ def test_a_copy_differentiates_as_the_original_does():
 
 
 @pytest.mark.interpreted
-def test_same_step_autoreset_is_refused():
-    mode = gym.vector.AutoresetMode.SAME_STEP
-    env = gym.make_vec("RigidTop-v0", 2, autoreset_mode=mode)
-    with pytest.raises(ValueError, match="NEXT_STEP or DISABLED"):
-        DifferentiableEnv(env)
+def test_what_has_no_gradient_is_refused():
+    mode, top = gym.vector.AutoresetMode.SAME_STEP, gym.make_vec("RigidTop-v0", 2)
+    for env, message in (
+        (gym.make_vec("RigidTop-v0", 2, autoreset_mode=mode), "NEXT_STEP or DISABLED"),
+        (gym.wrappers.vector.TransformReward(top, lambda reward: 10.0 * reward), "unwrapped, got"),
+        (gym.make("RigidTop-v0"), "vector environment of rbgym"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DifferentiableEnv(env)
+    for actions in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64)):
+        with pytest.raises(ValueError, match=r"actions must be floats of shape \(2, 3\)"):
+            DifferentiableEnv(top).step(actions)
