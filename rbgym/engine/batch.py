@@ -69,6 +69,8 @@ class Batch:
                 f"bodies and potential must be one for all or {size} of one kind, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
+        if not fields[0].is_free():
+            integrators.supporting("potential", "a potential", self.integrator)
         self.bodies, self.potential = each, fields[0]
         kinds, which = _unique_pairs(each, fields)
         # For each body, the quaternion from principal axes to the body frame.
@@ -205,12 +207,8 @@ class Batch:
         rotor = np.zeros((len(k), 3))
         if rotor_momentum is not None:
             rotor = _rows("rotor_momentum", rotor_momentum, len(k), 3)
-        if np.any(rotor) and "rotors" not in self.integrator.supports:
-            able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
-            raise ValueError(
-                f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
-                f"supports {self.integrator.supports}; integrators with rotors: {able}"
-            )
+        if np.any(rotor):
+            integrators.supporting("rotors", "rotor_momentum", self.integrator)
         frame, moments = self._turns[k], self.rows(layout.J, 3)[k]
         # A quaternion of unit length stays the same to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
@@ -286,6 +284,8 @@ class Batch:
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
         u = _rows("torque", torque, self.size, 3)
+        if np.any(u):
+            integrators.supporting("torque", "a torque", self.integrator)
         self.put_rows(layout.TORQUE, rotate_inverse(self._turns, u))
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
