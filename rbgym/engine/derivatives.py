@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.arguments import count, finite
 from rbgym.compiled.dual import (
     ITEM,
     WIDTH,
@@ -394,7 +393,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
         raise ValueError(f"coordinates must be 'rates' or 'momentum', got {coordinates!r}")
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
-    stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
+    stepping = batch.stepping(h, steps)
     kind = InputColumns if {"inertia", "mgl"} & set(names) else columns_for(batch)
     kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
     physics = batch.physics if kind is SteadyInputColumns else batch.of_any_inertia()
