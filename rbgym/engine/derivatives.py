@@ -28,7 +28,7 @@ from rbgym.compiled.dual import (
     unit,
     value,
 )
-from rbgym.compiled.jit import Entry, compiled, inlined
+from rbgym.compiled.jit import MACHINE_CODE, Entry, compiled, inlined
 from rbgym.compiled.record import Record
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
@@ -318,8 +318,10 @@ def along(
     kernel: `differentiate`, or one with the same last arguments. args_of(first): the arguments
     before those, for the columns from `first` on. Raises IntegrationError if a step has no
     solution; if not `strict`, the result is then meaningless instead. Raises ValueError if a user's
-    part cannot be differentiated.
+    part cannot be differentiated, NotImplementedError where Python takes the place of machine code.
     """
+    if not MACHINE_CODE:
+        raise NotImplementedError("derivatives need machine code: run without NUMBA_DISABLE_JIT")
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)

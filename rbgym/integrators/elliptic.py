@@ -52,7 +52,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym.compiled.dual import along_three
-from rbgym.compiled.jit import inlined
+from rbgym.compiled.jit import MACHINE_CODE, inlined
 from rbgym.quaternion import Vector, add, cos_sin, dot, qscale, scale
 
 _DOUBLINGS = 5
@@ -159,7 +159,8 @@ def _series(k, t, doublings):
     g, y = 1.0 - e1 * f, x * f
     cc, dd = g - k.B_c * y, g - k.B_d * y
     N = g * g - k.B_c * k.B_d * y * y
-    scd = t * math.sqrt(f * g * cc * dd)
+    square = f * g * cc * dd  # negative beyond the reach, where Python's root would be an error
+    scd = t * (math.sqrt(square) if MACHINE_CODE or square >= 0.0 else math.nan)
     u = g * N + k.a12 * k.m * y * (g * (cc + dd) + cc * dd)
     v = -2.0 * k.a12 * k.a13 * k.m * y * scd
     r = 2.0 / N
