@@ -137,8 +137,7 @@ def test_the_gradient_of_the_energy_is_kept_by_a_scheme_that_keeps_the_energy():
 
 def test_products_are_those_with_the_jacobian_which_leaves_the_state_as_it_is():
     batch = made("exact:4", None, *random_state())
-    before = batch.full_state()
-    found = batch.jacobian(H)
+    before, found = batch.full_state(), batch.jacobian(H)
     assert (batch.full_state() == before).all()
     rng = np.random.default_rng(1)
     x, u, g = rng.normal(size=(SIZE, 6)), rng.normal(size=(SIZE, 3)), rng.normal(size=(SIZE, 6))
