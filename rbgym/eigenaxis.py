@@ -15,7 +15,11 @@ def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Ar
     arguments outside these ranges.
     """
     e, limits = real("axis", axis), real("torque_limit", torque_limit)
-    size = np.linalg.norm(e, axis=-1, keepdims=True) if e.shape[-1:] == (3,) else np.zeros(1)
+    size = np.zeros(1)
+    if e.shape[-1:] == (3,):
+        # Scaled by a power of two, which changes no digit, so that no square over- or underflows.
+        e = np.ldexp(e, -np.frexp(np.abs(e).max(axis=-1, keepdims=True))[1])
+        size = np.linalg.norm(e, axis=-1, keepdims=True)
     if not (np.isfinite(size) & (size > 0)).all():
         raise ValueError(f"axis must be vectors (..., 3) other than 0, got {axis!r}")
     if limits.shape not in ((), (3,)) or not (limits >= 0).all():
@@ -24,7 +28,8 @@ def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Ar
     # For each axis by itself, the time to reach its part of the momentum at 1 rad/s.
     with np.errstate(over="ignore"):
         parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
-    return np.asarray(np.max(np.where(momentum > 1e-12 * momentum.max(), parts, 0.0), axis=-1))
+    least = 1e-12 * momentum.max(initial=0.0)
+    return np.asarray(np.max(np.where(momentum > least, parts, 0.0), axis=-1))
 
 
 def eigenaxis_time(
@@ -60,6 +65,14 @@ def eigenaxis_time(
     if not np.all(most > 0):
         raise ValueError(f"rate_limit must be positive or None, got {rate_limit!r}")
     slow = slowness(axis, inertia, torque_limit)
+    try:
+        np.broadcast_shapes(turn.shape, slow.shape, np.shape(most))
+    except ValueError:
+        raise ValueError(
+            "angle, axis and rate_limit must have leading axes that broadcast, got shapes "
+            f"{turn.shape}, {np.shape(axis)} and {np.shape(most)}"
+        ) from None
+    slow = np.where(turn > 0.0, slow, 0.0)  # no turn takes no time, even without torque
     with np.errstate(invalid="ignore"):  # inf - inf and 0 inf in the branch that is not used
         limited = turn / most + most * slow
         return np.where(turn > most**2 * slow, limited, 2.0 * np.sqrt(turn * slow))

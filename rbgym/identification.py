@@ -172,7 +172,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
     lengths = np.linalg.norm(attitudes, axis=1)
     _refuse("quaternions", "have unit length", attitudes, np.abs(lengths - 1.0) < _UNIT)
     shapes = (count - 1, 3), (count, 3)
-    torques = np.zeros(shapes[0]) if u is None else _rows("torques", u, *shapes)[: count - 1]
+    torques = np.zeros(shapes[0]) if u is None else _rows("torques", u, *shapes, used=count - 1)
     rotors = np.zeros(shapes[1]) if h is None else _rows("rotor_momentum", h, shapes[1])
     if not (np.any(torques) or np.any(rotors)):
         given = " and ".join("none" if one is None else "zeros" for one in (u, h))
@@ -197,8 +197,9 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
     return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
 
 
-def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
-    """Finite numbers of one of these shapes, if any; ValueError names the first bad row."""
+def _rows(name: str, given: Any, *shapes: tuple[int, ...], used: int | None = None) -> Array:
+    """The used rows of one of these shapes, if any; ValueError names the first that is not finite.
+    used: their number, None for all."""
     allowed = "be finite real numbers" + " or".join(f" of shape {shape}" for shape in shapes)
     try:
         array = np.atleast_1d(real(name, given))
@@ -206,6 +207,7 @@ def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
         raise ValueError(f"{name} must {allowed}, got {reprlib.repr(given)}") from None
     if shapes and array.shape not in shapes:
         raise ValueError(f"{name} must {allowed}, got shape {array.shape}")
+    array = array[:used]
     of_row = tuple(range(1, array.ndim))
     _refuse(name, allowed, array, np.isfinite(array).all(axis=of_row))
     return array

@@ -133,9 +133,10 @@ def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
     except (OSError, TypeError, ValueError, ElementTree.ParseError) as error:
         raise ValueError(f"path must be a URDF file, got {path!r}: {error}") from None
     known = list(found)
-    if link not in found and not (link is None and len(known) == 1):
+    name = known[0] if link is None and len(known) == 1 else link
+    if not isinstance(name, str) or name not in found:
         raise ValueError(f"link must name one of {known}, got {link!r}")
-    return found[known[0] if link is None else link]
+    return found[name]
 
 
 def _read(robot: Element) -> tuple[list[Inertial], dict[str, Element]]:

@@ -9,7 +9,7 @@ from rbgym.quaternion import Array
 
 @quietly
 def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Array:
-    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0.
+    """|E - E_0| / scale along the first axis; a scale of None or 0 is |E_0|, or 1 J at E_0 = 0.
 
     Raises ValueError for an empty array and for a negative scale. As in the other measures, values
     that are not finite give results that are not finite.

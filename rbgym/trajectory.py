@@ -85,7 +85,7 @@ def simulate(
     angular_velocity: (3,) [rad/s], body axes. torque [N m, body axes], constant over each step:
     None, (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,). rotor_momentum:
     (3,) [kg m^2/s], constant, body axes. record_every: steps between two recorded instants; the
-    last step is always recorded. projection: see `rbgym.Batch`.
+    last step is always recorded. projection: see `rbgym.Batch`; "rkn4" has none.
 
     position [m], velocity [m/s], force [N], (3,), world axes: with any of them, the centre of mass
     moves too and the body turns about it. Mandre's Runge-Kutta-Nystroem scheme solves both motions
@@ -96,7 +96,7 @@ def simulate(
     Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns if
     the scheme loses the spin of a slender heavy top in steps of dt.
     """
-    dt = positive("dt", dt)
+    dt, projection = positive("dt", dt), flag("projection", projection)
     steps, record_every = count("steps", steps), count("record_every", record_every)
     body, record = checked_body(body), integrators.get(integrator)
     instants = [*range(0, steps, record_every), steps]
@@ -104,7 +104,7 @@ def simulate(
     omega = finite("angular_velocity", angular_velocity, (3,))
     rotor = None if rotor_momentum is None else finite("rotor_momentum", rotor_momentum, (3,))
     if position is velocity is force is None:
-        batch = Batch(body, record, potential, projection=flag("projection", projection))
+        batch = Batch(body, record, potential, projection=projection)
         batch.set_state(q, omega, rotor_momentum=rotor)
         batch.warn_of_spin(dt)
         found = _turn(batch, dt, instants, torque)

@@ -9,7 +9,7 @@ from numba import njit
 import rbgym
 from differences import errors_off, slope
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, merge, refusals_in_one_line, unit
-from rbgym.engine.derivatives import room_for_duals
+from rbgym.engine import derivatives
 from refusals import refused
 
 SIZE, H = 4, 0.05
@@ -135,8 +135,10 @@ def test_the_gradient_of_the_energy_is_kept_by_a_scheme_that_keeps_the_energy():
     assert np.abs(carried - before).max() < 1e-11 * np.abs(before).max()
 
 
-def test_products_are_those_with_the_jacobian():
-    found = made("exact:4", None, *random_state()).jacobian(H)
+def test_products_are_those_with_the_jacobian_which_leaves_the_state_as_it_is():
+    batch = made("exact:4", None, *random_state())
+    before, found = batch.full_state(), batch.jacobian(H)
+    assert (batch.full_state() == before).all()
     rng = np.random.default_rng(1)
     x, u, g = rng.normal(size=(SIZE, 6)), rng.normal(size=(SIZE, 3)), rng.normal(size=(SIZE, 6))
     of_state, of_torque = found.vjp(g)
@@ -144,11 +146,11 @@ def test_products_are_those_with_the_jacobian():
     assert along == pytest.approx(np.sum(g * found.jvp(x, u), axis=1), rel=1e-12)
 
 
-def test_the_state_stays():
-    batch = made("exact:4", None, *random_state())
-    before = batch.full_state()
-    batch.jacobian(H)
-    assert (batch.full_state() == before).all()
+@pytest.mark.interpreted
+def test_without_machine_code_the_error_says_that_derivatives_need_it(monkeypatch):
+    monkeypatch.setattr(derivatives, "MACHINE_CODE", False)
+    with pytest.raises(NotImplementedError, match="derivatives need machine code"):
+        made("akw", None, *random_state()).jacobian(H)
 
 
 @refused(
@@ -172,7 +174,7 @@ def test_a_step_that_is_refused_has_no_derivative():
 
 @pytest.mark.parametrize("numbers", range(1, 4000, 333))
 def test_the_room_for_duals_begins_a_cache_line_as_their_vectors_must(numbers):
-    room = room_for_duals(numbers)
+    room = derivatives.room_for_duals(numbers)
     assert room.shape == (numbers,)
     assert room.ctypes.data % 64 == 0
 
@@ -199,7 +201,7 @@ functions_of_duals = njit(functions)
 def test_functions_of_a_dual_have_their_derivatives():
     x, y = 0.7, 1.3
     wanted = np.array(functions(x, y))
-    room = room_for_duals(len(wanted) * ITEM)
+    room = derivatives.room_for_duals(len(wanted) * ITEM)
     write_functions(room, x, y)
     found = room.reshape(-1, ITEM)
     np.testing.assert_allclose(found[:, WIDTH], wanted, rtol=1e-15)

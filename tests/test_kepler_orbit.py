@@ -132,6 +132,10 @@ def test_a_step_back_undoes_a_step_and_the_phase_belongs_to_the_state(name, orbi
     np.testing.assert_array_equal(batch.full_state()[1], end)
 
 
+def test_the_largest_eccentricity_is_taken_whatever_its_round_off():
+    KeplerOrbit(2.0, (1.5, 0.0, 0.0), (0.0, (2.0 * 1.95 / 1.5) ** 0.5, 0.0)).checked()
+
+
 @refused(
     (CircularOrbit(math.nan), "rate must be finite"),
     (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),

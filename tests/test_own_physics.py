@@ -77,17 +77,17 @@ class Midpoint(AKW):
     """AKW under a name of its own."""
 
 
+AXIS = (0.6, 0.0, 0.8)
 LACKING = r"potential must .*gradient\(.*Halfway\(mgl=1"
 
 
-def own(scheme):
-    return Integrator("own", scheme, "a scheme of my own", "here", order=2)
+def own(scheme, order=2, **more):
+    return Integrator("own", scheme, "a scheme of my own", "here", order, **more)
 
 
 def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
-    axis = (0.6, 0.0, 0.8)
-    motion = rbgym.simulate(BODY, potential=OwnTop(20, axis), **MOTION)
-    expected = rbgym.simulate(BODY, potential=HeavyTop(20.0, axis), **MOTION)
+    motion = rbgym.simulate(BODY, potential=OwnTop(20, AXIS), **MOTION)
+    expected = rbgym.simulate(BODY, potential=HeavyTop(20.0, AXIS), **MOTION)
     np.testing.assert_allclose(motion.quaternion, expected.quaternion, atol=1e-9)
     np.testing.assert_allclose(motion.energy, expected.energy, rtol=1e-12)
     assert motion.drift()["energy"]["max"] < 1e-13
@@ -103,6 +103,12 @@ def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
     (lambda: own(Idle()), "scheme must .*finish"),
     (lambda: own(Unsolved()), "scheme must .*equation"),
     (lambda: own("akw"), "scheme must .*Explicit"),
+    (lambda: own(Midpoint(), order=0), "order must be a positive integer"),
+    (lambda: own(Midpoint(), supports=("push",)), "supports must be .* of .*'torque'"),
+    (lambda: own(Midpoint(), conserves={"magnetic": ()}), "conserves must .*'heavy_top'.*magnetic"),
+    (lambda: own(Midpoint(), conserves={"none": "energy"}), r"conserves\['none'\] must be a tuple"),
+    (lambda: rbgym.Batch(BODY, own(Midpoint(), supports=()), HeavyTop(1.0)), "support 'potential'"),
+    (lambda: rbgym.Batch(BODY, own(Midpoint(), supports=())).set_torque(AXIS), "support 'torque'"),
 )
 def test_an_own_potential_or_scheme_says_what_it_lacks(call):
     call()

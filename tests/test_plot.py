@@ -189,7 +189,7 @@ def test_bands_leave_out_what_has_ended_and_end_with_the_last():
 
 
 def test_pointing_shows_degrees_and_what_counts_as_settled():
-    runs = {"a": Errors(TIME, ANGLES, ANGLES), "b": Errors(TIME, ANGLES[:, 0], ANGLES[:, 0])}
+    runs = {"a": Errors(TIME, ANGLES, ANGLES), "b": Errors([*TIME], [*ANGLES[:, 0]], ANGLES[:, 0])}
     attitude, rate = drawn(rbgym.plot.pointing(runs, (0.1, 0.2))).axes
     shown = labelled(attitude)["b"].get_ydata()
     np.testing.assert_allclose(shown[:3], np.degrees(ANGLES[:3, 0]))
@@ -201,6 +201,8 @@ def test_pointing_shows_degrees_and_what_counts_as_settled():
 @refused(
     (lambda: rbgym.plot.drifts({}), "trajectories must have at least one"),
     (lambda: rbgym.plot.pointing({}), "runs must have at least one"),
+    (lambda: rbgym.plot.pointing({"a": Errors(TIME, ANGLES, TIME[1:])}), "runs.'a'. must have"),
+    (lambda: rbgym.plot.pointing({"a": Errors(TIME, ANGLES, ANGLES)}, (0.1, -1)), "settled must"),
 )
 def test_bad_data_is_a_value_error_that_names_it(call):
     call()

@@ -71,12 +71,12 @@ def campaign(
     if replay is not None or video is not None:
         if not there or replay is None:
             raise ValueError(f"--replay must name a run of a campaign, got {replay} of {target!r}")
-        _use_only(context, "a replay from the folder", "replay", "video", "policy")
+        options.use_only(context, f"a replay from {target}", "replay", "video", "policy")
         _replay(Path(target), replay, policy, video, as_json)
         return
     wanted = _read("--require", require)
     if there:
-        _use_only(context, "the folder of a campaign", "require")
+        options.use_only(context, f"the folder of a campaign, {target}", "require")
     else:
         options.known_environments(target)
         if not policy:
@@ -101,16 +101,6 @@ def campaign(
     print_json(found.as_dict()) if as_json else found.print()
     if not found.all_met:
         raise typer.Exit(1)
-
-
-def _use_only(context: typer.Context, what: str, *names: str) -> None:
-    """ValueError for an option on the command line other than these and --json. what: it is for."""
-    for one in context.command.params:
-        source = context.get_parameter_source(str(one.name))
-        if one.name in (*names, "target", "as_json") or not source:
-            continue
-        if source.name == "COMMANDLINE":
-            raise ValueError(f"{one.opts[0]} plays no part with {what}, {context.params['target']}")
 
 
 def _read(option: str, path: Path | None) -> Mapping[str, Any]:

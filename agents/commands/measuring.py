@@ -25,6 +25,7 @@ def _cases() -> list[str]:
 
 @command(MEASURE, "rbgym validate quat_em rkn4 --quick", "rbgym validate --external --derivatives")
 def validate(
+    context: typer.Context,
     names: Annotated[
         list[str] | None, Argument(help="Integrators; default all.", **options.INTEGRATORS)
     ] = None,
@@ -51,10 +52,14 @@ def validate(
     """
     from rbgym import validation
 
+    in_part = external or derivatives
+    if in_part:
+        used = ("case", "quick") if derivatives else ()
+        what = "--derivatives" if derivatives else "--external"
+        options.use_only(context, what, "external", "derivatives", "jobs", *used)
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     papers: list[tuple[str, str, list[validation.Claim]]] = []
-    in_part = external or derivatives
     whole = not (names or case or in_part)
     claims: list[validation.Claim] = []
     truths: list[validation.Claim] = []

@@ -86,6 +86,16 @@ def file_to_write(path: Path) -> None:
 
 
 @refusing
+def plot_to_write(path: Path) -> None:
+    file_to_write(path)
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix and path.suffix[1:].lower() not in known:
+        raise typer.BadParameter(f"must end in one of {known}, got {str(path)!r}")
+
+
+@refusing
 def folder_to_make(path: Path) -> None:
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
@@ -127,12 +137,21 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     readable_in(env_id, given)
 
 
+def use_only(context: typer.Context, what: str, *names: str) -> None:
+    """Raise ValueError for a given option other than these and --json. what: what takes them."""
+    for one in context.command.params:
+        source = context.get_parameter_source(str(one.name))
+        allowed = one.name in (*names, "as_json") or not one.opts[0].startswith("-")
+        if source and source.name == "COMMANDLINE" and not allowed:
+            raise ValueError(f"{one.opts[0]} plays no part with {what}")
+
+
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Explain = Annotated[bool, Option("--explain", help="Print every number and its source, then exit.")]
 Video = Annotated[
     Path | None, Option(help="Film one episode: OUT.mp4 or OUT.gif.", callback=file_to_write)
 ]
-Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=file_to_write)]
+Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
 # Completion and checks of names, shared by all commands.
 ENV: Any = {
     "help": "Environment, see rbgym list.",

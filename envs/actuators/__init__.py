@@ -18,7 +18,7 @@ from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.combined import Combined
 from rbgym.envs.actuators.driven import Driven, Line, LineStage
-from rbgym.envs.actuators.effector import Effector, Element, Setting, supporting
+from rbgym.envs.actuators.effector import Effector, Element, Setting
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.flexible import FlexibleModes
 from rbgym.envs.actuators.forces import Forces, Torque
@@ -29,7 +29,7 @@ from rbgym.envs.arguments import made
 from rbgym.envs.parts.columns import Column, width
 from rbgym.envs.random import Above, Uniform
 from rbgym.envs.rows import Key
-from rbgym.integrators import Integrator
+from rbgym.integrators import Integrator, supporting
 from rbgym.quaternion import Array
 from rbgym.rows import Physics
 
@@ -117,7 +117,7 @@ class Assembly:
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme for a body with this actuator; ValueError if it does not support it."""
         if self.modes is not None:
-            supporting("rotors", "flexible modes", integrator)
+            supporting("rotors", "the flexible modes of the actuator", integrator)
         return self.effector.scheme(integrator)
 
 

@@ -13,7 +13,7 @@ from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
-from rbgym.integrators import Integrator, get, names
+from rbgym.integrators import Integrator, supporting
 from rbgym.quaternion import Array
 from rbgym.rows import Physics
 
@@ -123,7 +123,7 @@ class Effector(Element):
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme for a body with this effector; ValueError if it does not support it."""
-        return supporting(self.needs, self.kind, integrator)
+        return supporting(self.needs, f"the {self.kind} of the actuator", integrator)
 
     @property
     def kind(self) -> str:
@@ -158,16 +158,3 @@ class Effector(Element):
         """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
         and lines of the caption."""
         return ()
-
-
-def supporting(feature: str, user: str, integrator: str | Integrator) -> Integrator:
-    """The scheme; ValueError if it does not support the feature that this part of an actuator, in
-    words, needs."""
-    found = get(integrator)
-    if feature not in found.supports:
-        able = [name for name in names() if feature in get(name).supports]
-        raise ValueError(
-            f"integrator must support {feature!r} for the {user} of the actuator, got "
-            f"{found.name!r}, which supports {found.supports}; it works with {able}"
-        )
-    return found

@@ -69,6 +69,8 @@ class Batch:
                 f"bodies and potential must be one for all or {size} of one kind, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
+        if not fields[0].is_free():
+            integrators.supporting("potential", "a potential", self.integrator)
         self.bodies, self.potential = each, fields[0]
         kinds, which = _unique_pairs(each, fields)
         # For each body, the quaternion from principal axes to the body frame.
@@ -205,12 +207,8 @@ class Batch:
         rotor = np.zeros((len(k), 3))
         if rotor_momentum is not None:
             rotor = _rows("rotor_momentum", rotor_momentum, len(k), 3)
-        if np.any(rotor) and "rotors" not in self.integrator.supports:
-            able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
-            raise ValueError(
-                f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
-                f"supports {self.integrator.supports}; integrators with rotors: {able}"
-            )
+        if np.any(rotor):
+            integrators.supporting("rotors", "rotor_momentum", self.integrator)
         frame, moments = self._turns[k], self.rows(layout.J, 3)[k]
         # A quaternion of unit length stays the same to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
@@ -249,19 +247,19 @@ class Batch:
         beyond = self.physics.row_count() - layout.CORE
         return np.concatenate([self.rows(0, _STATE), self.rows(layout.CORE, beyond)], axis=1)
 
-    def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
+    def restore(self, state: ArrayLike, lanes: ArrayLike | None = None) -> None:
         """Restore a state from `full_state`: the motion continues bit for bit.
 
         Raises ValueError unless it comes from a batch of the same kind.
         """
-        if state.shape[1] != (width := _STATE + self.physics.row_count() - layout.CORE):
-            raise ValueError(f"state must have {width} columns here, got {state.shape[1]}")
+        k, width = self._lanes(lanes), _STATE + self.physics.row_count() - layout.CORE
+        state = finite("state", state, (len(k), width))
         if state[:, layout.ROTOR : layout.ROTOR + 3].any():
             self._give_rotors()
         self.follow(state[:, layout.J : layout.J + 3])
-        self.put_rows(0, state[:, :_STATE], lanes)
-        self.put_rows(layout.CORE, state[:, _STATE:], lanes)
-        self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
+        self.put_rows(0, state[:, :_STATE], k)
+        self.put_rows(layout.CORE, state[:, _STATE:], k)
+        self.put_rows(layout.FAILED, np.zeros((len(k), 1)), k)
 
     def memory(self) -> Array:
         """The scheme's memory between steps, (size, k); the scheme's file says what it is."""
@@ -286,16 +284,17 @@ class Batch:
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
         u = _rows("torque", torque, self.size, 3)
+        if np.any(u):
+            integrators.supporting("torque", "a torque", self.integrator)
         self.put_rows(layout.TORQUE, rotate_inverse(self._turns, u))
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
         """Advance by `steps` steps of length h [s] under the held torque.
 
-        Raises ValueError unless h is a finite number and steps a positive integer.
+        Raises ValueError unless h is a finite number other than 0 and steps a positive integer.
         """
-        stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
-        work = partial(self._advance, self.buffer, self._no_commands, stepping)
+        work = partial(self._advance, self.buffer, self._no_commands, self.stepping(h, steps))
         threads.over_ranges(self.blocks, work)
 
     def jacobian(
@@ -321,11 +320,14 @@ class Batch:
 
         return jacobian(self, h, steps, of, coordinates)
 
-    def stepping(self, h: float, substeps: int) -> kernels.Stepping:
-        """The kernel's argument for `substeps` steps of length h [s]."""
+    def stepping(self, h: float, steps: int) -> kernels.Stepping:
+        """The kernel's argument for `steps` steps of length h [s], both checked."""
+        length = float(finite("h", h, ()))
+        if length == 0.0:
+            raise ValueError(f"h must not be 0, got {h!r}")
         projection = 1.0 if self.projection else 0.0
         _, composition = choose_scheme(self.integrator, self.physics.potential, self._has_rotors)
-        return kernels.Stepping(substeps, h, composition, projection)
+        return kernels.Stepping(count("steps", steps), length, composition, projection)
 
     def warn_of_spin(self, h: float) -> None:
         """Warn if steps of length h [s] are too long for the spin of such a slender heavy top.

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.arguments import count, finite
 from rbgym.compiled.dual import (
     ITEM,
     WIDTH,
@@ -29,7 +28,7 @@ from rbgym.compiled.dual import (
     unit,
     value,
 )
-from rbgym.compiled.jit import Entry, compiled, inlined
+from rbgym.compiled.jit import MACHINE_CODE, Entry, compiled, inlined
 from rbgym.compiled.record import Record
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
@@ -320,8 +319,10 @@ def along(
     kernel: `differentiate`, or one with the same last arguments. args_of(first): the arguments
     before those, for the columns from `first` on. Raises IntegrationError if a step has no
     solution; if not `strict`, the result is then meaningless instead. Raises ValueError if a user's
-    part cannot be differentiated.
+    part cannot be differentiated, NotImplementedError where Python takes the place of machine code.
     """
+    if not MACHINE_CODE:
+        raise NotImplementedError("derivatives need machine code: run without NUMBA_DISABLE_JIT")
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
@@ -395,7 +396,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
         raise ValueError(f"coordinates must be 'rates' or 'momentum', got {coordinates!r}")
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
-    stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
+    stepping = batch.stepping(h, steps)
     kind = InputColumns if {"inertia", "mgl"} & set(names) else columns_for(batch)
     kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
     physics = batch.physics if kind is SteadyInputColumns else batch.of_any_inertia()

@@ -109,6 +109,18 @@ def get(name: "str | Integrator", **options: Any) -> "Integrator":
         raise ValueError(f"integrator {name!r}: {error}") from None
 
 
+def supporting(feature: str, user: str, integrator: "str | Integrator") -> "Integrator":
+    """The scheme; ValueError if it does not support the feature that `user`, in words, needs."""
+    found = get(integrator)
+    if feature not in found.supports:
+        able = [name for name in names() if feature in get(name).supports]
+        raise ValueError(
+            f"integrator must support {feature!r} for {user}, got {found.name!r}, which supports "
+            f"{found.supports}; it works with {able}"
+        )
+    return found
+
+
 def compose(base: "str | Integrator", order: int) -> "Integrator":
     """The symmetric composition of a base scheme to order 4 or 6; same as `get("imidm:4")`.
 

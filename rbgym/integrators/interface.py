@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from rbgym.arguments import count
 from rbgym.compiled.record import Record, constant, known, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
@@ -181,6 +182,7 @@ ENERGY, MOMENTUM = "energy", "angular_momentum"
 UPRIGHT, SPIN = "vertical_momentum", "spin"
 # Potentials by kind: the keys of `Integrator.conserves`.
 FREE, TOP, WALL, TIDE = "none", "heavy_top", "soft_wall", "gravity_gradient"
+FEATURES = ("potential", "torque", "rotors", "translation", "scale")
 
 
 def conserved(
@@ -198,6 +200,12 @@ def with_spin(conserves: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...
 CONSERVES_ALL = conserved((ENERGY, MOMENTUM), (ENERGY, UPRIGHT), (ENERGY, UPRIGHT))
 CONSERVES_FREE_ENERGY = conserved((ENERGY, MOMENTUM), (UPRIGHT,), (UPRIGHT,))
 CONSERVES_MOMENTUM = conserved((MOMENTUM,), (UPRIGHT,), (UPRIGHT,))
+
+
+def _check_names(argument: str, given: Any, known: tuple[str, ...], kind: Any = tuple) -> None:
+    """Raise ValueError unless `given` is of this kind and holds known names only."""
+    if not isinstance(given, kind) or not all(name in known for name in given):
+        raise ValueError(f"{argument} must be a {kind.__name__} of some of {known}, got {given!r}")
 
 
 @dataclass(frozen=True)
@@ -242,7 +250,7 @@ class Integrator:
     checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless the scheme has all required methods."""
+        """Raises ValueError unless the scheme has all required methods and all names are known."""
         if not isinstance(self.scheme, Explicit | Implicit):
             raise ValueError(
                 "scheme must be of a subclass of rbgym.integrators.Explicit or Implicit, "
@@ -252,6 +260,11 @@ class Integrator:
             raise ValueError(
                 f"scheme must have the methods {', '.join(missing)}, got {self.scheme!r}"
             )
+        count("order", self.order)
+        _check_names("supports", self.supports, FEATURES)
+        _check_names("conserves", self.conserves, (FREE, TOP, WALL, TIDE), dict)
+        for kind, quantities in self.conserves.items():
+            _check_names(f"conserves[{kind!r}]", quantities, (ENERGY, MOMENTUM, UPRIGHT, SPIN))
 
     @property
     def explicit(self) -> bool:

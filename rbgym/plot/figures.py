@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from rbgym.arguments import finite
+from rbgym.arguments import positives, real
 from rbgym.body import RigidBody
 from rbgym.plot import style
 from rbgym.quaternion import Array, rotate_inverse
@@ -235,6 +235,17 @@ class Errors(NamedTuple):
     rate: Array
 
 
+def _checked(name: str, run: Errors) -> Errors:
+    """The errors as arrays; ValueError unless they have the time's number of instants."""
+    t, *errors = (real(f"{name}.{k}", one) for k, one in zip(run._fields, run, strict=True))
+    if t.ndim != 1 or not all(e.size and e.ndim in (1, 2) and len(e) == len(t) for e in errors):
+        raise ValueError(
+            f"{name} must have time (instants,) and errors (instants,) or (instants, n), got "
+            f"shapes {', '.join(str(np.shape(one)) for one in run)}"
+        )
+    return Errors(t, *errors)
+
+
 def quantiles(values: Array) -> Array:
     """Percentiles 5, 50, 95 (3, instants) of values (instants, n), without nan; nan if all are."""
     values = values[:, None] if values.ndim == 1 else values
@@ -253,6 +264,7 @@ def pointing(
     [rad/s] at success, as thin lines. The axes begin at 1e-3, or below a smaller limit. ValueError
     if there is no run."""
     style.named("runs", runs, Errors)
+    runs = {name: _checked(f"runs[{name!r}]", run) for name, run in runs.items()}
     turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
     axes = style.rows(figure, 2 if turning else 1)
@@ -260,7 +272,7 @@ def pointing(
         if turning:
             _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
         _draw_errors(axes[-1], k, run.time, run.rate, name)
-    angle, rate = (np.nan, np.nan) if settled is None else finite("settled", settled, (2,))
+    angle, rate = (np.nan, np.nan) if settled is None else positives("settled", settled, (2,))
     for ax, limit in zip(axes[::-1], (rate, np.degrees(angle)), strict=False):
         log_errors(ax, limit)
     axes[0].set_ylabel("attitude error [deg]")

@@ -160,7 +160,7 @@ class KeplerOrbit(OrbitPotential):
         mu = positive("potential.mu", self.mu)
         r, v = (finite(f"potential.{name}", getattr(self, name), (3,)) for name in self._fields[1:])
         _, _, n, e, _ = _elements(mu, r, v)
-        if not (e <= _SLIMMEST and 0.0 < n < math.inf):
+        if not (e <= _SLIMMEST + 1e-12 and 0.0 < n < math.inf):  # e has an error of round-off
             raise ValueError(
                 f"potential.velocity must give an orbit of eccentricity up to {_SLIMMEST} at "
                 f"position {r} with mu {mu}, got {v}, eccentricity {e}"

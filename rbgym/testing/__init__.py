@@ -112,24 +112,26 @@ def measure(
 def assert_torque_free_invariants(
     subject: Step | Env | Simulator,
     *,
-    energy: float = 1e-12,
-    momentum: float = 1e-12,
-    norm: float = 1e-12,
+    energy: float | None = 1e-12,
+    momentum: float | None = 1e-12,
+    norm: float | None = 1e-12,
     **options: Any,
 ) -> None:
     """Raise AssertionError unless energy, world angular momentum and |q| stay within tolerance.
 
-    subject, options: see `measure`. Energy and momentum are relative to the start; an environment
-    gets zero actions, and each episode counts by itself. With a potential the invariants are total
-    energy and vertical momentum, relative to the largest kinetic energy and momentum of the
-    episode. The report names each broken invariant, its error, the step and how the error grows.
-    Raises ValueError for bad arguments.
+    subject, options: see `measure`, without limits; a tolerance of None skips a check. Energy and
+    momentum are relative to the start; an environment gets zero actions, and each episode counts by
+    itself. With a potential the invariants are total energy and vertical momentum, relative to the
+    largest kinetic energy and momentum of the episode. The report names each broken invariant, its
+    error, the step and how the error grows. Raises ValueError for bad arguments.
     """
+    if "limits" in options:
+        raise ValueError(f"limits must be energy, momentum and norm, got {options['limits']!r}")
     limits = FidelityLimits(energy=energy, momentum=momentum, norm=norm)
     on_trial = as_subject(subject, **options, limits=limits)
     drifts = fidelity.worst_drifts(on_trial.motions())
     verdicts = [fidelity.judge(check, drifts[check], limits) for check in fidelity.INVARIANTS]
-    broken = [verdict.check for verdict in verdicts if not verdict.passed]
+    broken = [verdict.check for verdict in verdicts if verdict.passed is False]
     if broken:
         title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_describe_run(on_trial)}"
         raise AssertionError(_report(title, verdicts, on_trial.hints()))

@@ -21,6 +21,7 @@ from rbgym.validation.fidelity import (
     Motion,
     State,
     Subject,
+    checked_limits,
     difference,
     free_motion,
 )
@@ -66,6 +67,7 @@ class EnvSubject(Subject):
                 f"env must be an environment or a function that makes one, got {self.env!r}"
             )
         object.__setattr__(self, "steps", count("steps", self.steps))
+        checked_limits(self.limits)
         for name, law in (("read", self.read), ("place", self.place)):
             if law is not None and not callable(law):
                 raise ValueError(f"{name} must be callable or None, got {law!r}")

@@ -62,6 +62,7 @@ class StepSubject(fidelity.Subject):
             "steps": count("steps", self.steps),
             "quaternion": quaternion,
             "angular_velocity": rates,
+            "limits": fidelity.checked_limits(self.limits),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -141,17 +142,22 @@ def _is_single(state: State) -> bool:
 
 
 def measure_order(
-    step: Step, inertia: ArrayLike, *, horizon: float = 1.0, **start: ArrayLike
+    step: Step,
+    inertia: ArrayLike,
+    *,
+    horizon: float = 1.0,
+    quaternion: ArrayLike = ATTITUDE,
+    angular_velocity: ArrayLike = RATES,
 ) -> Order:
     """Order of convergence of a step function of a free body.
 
-    step, inertia, start (quaternion, angular_velocity): see `StepSubject`. horizon [s]: time at
-    which the errors of 10, 20, 40, 80, 160 and 320 steps are measured; it is lengthened if they are
+    step, inertia, quaternion, angular_velocity: see `StepSubject`. horizon [s]: time at which the
+    errors of 10, 20, 40, 80, 160 and 320 steps are measured; it is lengthened if they are
     round-off. The reference is one step of `rbgym.simulate(integrator="exact")`. Raises ValueError
     for bad arguments.
     """
-    horizon = positive("horizon", horizon)
-    return StepSubject(step, inertia, **start).order(horizon)  # type: ignore[arg-type]
+    subject = StepSubject(step, inertia, quaternion=quaternion, angular_velocity=angular_velocity)
+    return subject.order(positive("horizon", horizon))
 
 
 def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str, float]:

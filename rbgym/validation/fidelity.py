@@ -303,6 +303,13 @@ class FidelityLimits:
                 positive(f"limits.{name}", value)
 
 
+def checked_limits(limits: FidelityLimits) -> FidelityLimits:
+    """The limits; ValueError if they are of another class."""
+    if not isinstance(limits, FidelityLimits):
+        raise ValueError(f"limits must be a rbgym.testing.FidelityLimits, got {limits!r}")
+    return limits
+
+
 CHECKS = tuple(field.name for field in fields(FidelityLimits))
 
 

@@ -40,6 +40,7 @@ WRONG = [
     ("simulate", "--record-every", ["0", "-3"], "'--record-every': Input should be greater"),
     ("simulate", "--csv", ["folder", "nowhere/x"], "must be a writable file in an existing"),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a writable file"),
+    ("simulate --csv x.csv", "--plot", ["x.xyz"], "'--plot': must end in one of"),
     ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
     ("train RigidTop-v0", "--algo", ["apgg"], "got 'apgg'; did you mean 'apg'"),
     ("train", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
@@ -119,6 +120,8 @@ WRONG = [
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
+    ("validate akw --external", "--case", ["none"], "--case plays no part with --external"),
+    ("validate akw --derivatives", "--steps", ["7"], "--steps plays no part with --derivatives"),
     ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
@@ -141,6 +144,12 @@ CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
     for start, name, values, message in WRONG
     for value in values
+] + [
+    (["simulat"], "Did you mean 'simulate'? (see rbgym --help)"),
+    (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
+    (["train"], "Missing argument"),
+    (["evaluate", "RigidTop-v0", "Detumble-v1", "pd"], "got ['RigidTop-v0', 'Detumble-v1']"),
+    (["validate", "akw", "--external", "--quick"], "--quick plays no part with --external"),
 ]
 
 
@@ -169,7 +178,9 @@ def assert_refused(message, arguments, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("arguments", "message"), CASES, ids=lambda x: str(x)[:60])
-def test_a_wrong_value_ends_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
+def test_a_wrong_value_or_word_ends_with_one_line_and_status_2(
+    arguments, message, tmp_path, monkeypatch
+):
     if arguments[0] == "train":
         pytest.importorskip("stable_baselines3")
     assert_refused(message, arguments, tmp_path, monkeypatch)
@@ -215,19 +226,6 @@ def test_mistyped_words_are_refused_before_what_is_heavy_is_imported(tmp_path):
     done = subprocess.run(code, input=lines, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == MISTYPED
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["simulat"], "Did you mean 'simulate'? (see rbgym --help)"),
-        (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
-        (["train"], "Missing argument"),
-        (["evaluate", "RigidTop-v0", "Detumble-v1", "pd"], "got ['RigidTop-v0', 'Detumble-v1']"),
-    ],
-)
-def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
-    assert_refused(message, arguments, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

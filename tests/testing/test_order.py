@@ -123,8 +123,3 @@ def test_a_wrong_simulator_in_single_precision_has_no_order():
     found = measure(lambda q, w, dt: right(q, w, np.float32(1.001) * dt), inertia=INERTIA)
     assert found.order.slope < 0.1
     assert "order" in found.broken
-
-
-def test_an_attitude_of_length_zero_counts_as_not_finite():
-    found = measure(lambda q, w, dt: (0.0 * q, w), inertia=INERTIA, steps=3)
-    assert found.norm.max == math.inf

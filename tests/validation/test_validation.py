@@ -138,12 +138,6 @@ def test_a_scheme_that_takes_no_potential_is_measured_without_one(monkeypatch):
     assert {claim.case for claim in validate(["quat_em"], steps=1)} == {"none"}
 
 
-def test_a_declaration_about_an_unknown_potential_is_refused(monkeypatch):
-    declare(monkeypatch, "quat_em", conserves={"magnetic": ("energy",)})
-    with pytest.raises(ValueError, match="magnetic"):
-        validate(["quat_em"], steps=1)
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
 def test_the_reference_of_the_order_has_converged(case):
     default, finer = reference(case, case.torque), reference(case, case.torque, 320)
