@@ -120,11 +120,12 @@ def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
     np.testing.assert_allclose(now["angular_velocity"][0], omega, rtol=1e-9)
 
 
-def test_steps_of_any_length_and_long_ones_with_rotors_lose_no_energy():
-    start = {"angular_velocity": (2, 10, 3), "integrator": "exact"}
-    for dt, rotors in ((1.0, (1e-3, 2e-3, 1e-3)), (1e10, None)):
-        more = {"dt": dt, "steps": 100, "rotor_momentum": rotors, **start}
-        assert simulate(RigidBody([1.0, 2.0, 2.5]), **more).drift()["energy"]["max"] < 5e-15
+def test_long_steps_with_rotors_lose_no_energy():
+    body, start = RigidBody([1.0, 2.0, 2.5]), {"angular_velocity": (2, 10, 3)}
+    motion = simulate(
+        body, dt=1.0, steps=100, integrator="exact", rotor_momentum=(1e-3, 2e-3, 1e-3), **start
+    )
+    assert motion.drift()["energy"]["max"] < 5e-15
 
 
 def test_a_sphere_of_any_size_is_projected():
