@@ -86,7 +86,7 @@ class Integral(Memory):
 
 
 @dataclass(frozen=True)
-class Lag(Memory):
+class Trend(Memory):
     """Compares columns of an observation with what they were, so that a network can act on rates
     that no instrument measures, such as the change of a magnetic field.
 
@@ -114,4 +114,4 @@ class Lag(Memory):
         return change, memory + change * self.share
 
 
-KINDS: dict[str, type[Memory]] = {"integral": Integral, "lag": Lag}  # by their name in files
+KINDS: dict[str, type[Memory]] = {"integral": Integral, "trend": Trend}  # by their name in files

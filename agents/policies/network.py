@@ -102,7 +102,7 @@ class Network:
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
     first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
     gives the canonical sign, as envs do, so that q and -q get the same action. memory: an
-    `Integral` or a `Lag`, which the network reads after the observation's columns. `predict` and
+    `Integral` or a `Trend`, which the network reads after the observation's columns. `predict` and
     `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
     do not fit, and unknown names.
     """
@@ -133,7 +133,7 @@ class Network:
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
         if not isinstance(self.memory, Memory | None):
-            raise ValueError(f"memory must be an Integral, a Lag or None, got {self.memory!r}")
+            raise ValueError(f"memory must be an Integral, a Trend or None, got {self.memory!r}")
         if self.memory is not None and self.memory.column > self.width - self.memory.width:
             raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
 

@@ -20,7 +20,7 @@ import numpy as np
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
-from rbgym.agents.policies.memory import KINDS, Integral, Lag, Memory
+from rbgym.agents.policies.memory import KINDS, Integral, Memory, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -151,7 +151,7 @@ def summary(worth: Mapping[str, float]) -> str:
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
     units of the hidden layers. rates: factor of the angular velocity, which replaces
-    `normalizer_for`. integral, lag: see `memory_for`. ValueError for bad ones, for observations
+    `normalizer_for`. integral, trend: see `memory_for`. ValueError for bad ones, for observations
     that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
@@ -184,7 +184,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             )
         if memory is not None and memory != network.memory:
             raise ValueError(
-                f"integral and lag must be 0, or init_from's, {network.memory}, got {memory}"
+                f"integral and trend must be 0, or init_from's, {network.memory}, got {memory}"
             )
         if network.normalizer is None:  # what the training reads; this one changes nothing
             n = network.sizes[0]
@@ -209,16 +209,18 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
 def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
     """The memory of a network; None if both times [s] are 0. integral: in which an attitude error
     of twice the tolerance fills an `Integral`, which needs an observation that begins with a
-    quaternion relative to a target. lag: of a `Lag` of all columns. ValueError for bad ones."""
+    quaternion relative to a target. trend: of a `Trend` of all columns. ValueError for bad ones."""
     asked = {name: time for name, time in times.items() if time != 0 or time is False}
     if not asked:
         return None
     base, columns = env.unwrapped, read_by_networks(env)
     if len(asked) > 1:
-        raise ValueError(f"integral or lag must be 0, got {asked['integral']!r}, {asked['lag']!r}")
-    if "lag" in asked:
+        raise ValueError(
+            f"integral or trend must be 0, got {asked['integral']!r}, {asked['lag']!r}"
+        )
+    if "trend" in asked:
         width = sum(one.size for one in columns.values())
-        return Lag(0, width, min(base.dt / positive("lag", asked["lag"]), 1.0))
+        return Trend(0, width, min(base.dt / positive("trend", asked["trend"]), 1.0))
     column, time = next(iter(columns.values())), asked["integral"]
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
@@ -233,7 +235,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats all columns at one or two finer scales,
     clipped at +-1, except for commands under way: clipped, they would feed back their signs. The
-    columns of an `Integral` stay as they are, those of a `Lag` have scales of their own."""
+    columns of an `Integral` stay as they are, those of a `Trend` have scales of their own."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
@@ -242,7 +244,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     fine = [one.first + k for one in repeated for k in range(one.size)]
     scales, repeats = [factors], fine * len(steps)
     finer = [step * factors[fine] for step in steps]
-    if isinstance(memory, Lag):  # of rad, in which a unit vector turns at the edge of success
+    if isinstance(memory, Trend):  # of rad, in which a unit vector turns at the edge of success
         base = env.unwrapped
         steps = _finer([base.task.rate * base.dt / memory.share])
         scales.append(factors)

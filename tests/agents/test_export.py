@@ -22,7 +22,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
-from rbgym.agents.policies.memory import Integral, Lag
+from rbgym.agents.policies.memory import Integral, Trend
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.quaternion import rotate
 
@@ -129,7 +129,7 @@ def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("memory", [Integral(1, edge=0.2, share=0.5), Lag(2, 5, 0.3)])
+@pytest.mark.parametrize("memory", [Integral(1, edge=0.2, share=0.5), Trend(2, 5, 0.3)])
 def test_a_network_with_a_memory_answers_in_c_as_in_python(memory, tmp_path):
     env = gym.make(SLEW).unwrapped
     network = Network.random((7 + memory.width, 8, 3), 0, memory=memory)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rbgym.agents.policies.memory import Integral, Lag
+from rbgym.agents.policies.memory import Integral, Trend
 from rbgym.agents.train import DifferentiableEnv
 
 STEPS = 100
@@ -30,7 +30,7 @@ def earned(env, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", [None, Integral(1, edge=0.05, share=0.2), Lag(2, 5, 0.3)])
+@pytest.mark.parametrize("memory", [None, Integral(1, edge=0.05, share=0.2), Trend(2, 5, 0.3)])
 def test_the_gradient_through_a_hundred_steps_is_that_of_differences(memory):
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4), memory)
     policy = policy_of(env)

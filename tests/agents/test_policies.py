@@ -22,7 +22,7 @@ import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
-from rbgym.agents.policies.memory import Integral, Lag
+from rbgym.agents.policies.memory import Integral, Trend
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -131,11 +131,11 @@ def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
 
 
 @pytest.mark.interpreted
-def test_a_lag_tells_how_fast_a_column_changes(tmp_path):
+def test_a_trend_tells_how_fast_a_column_changes(tmp_path):
     """Of x = a + r k, behind any constant a, it shows r / share; at a start, nothing."""
     read = np.hstack([np.zeros((2, 3)), np.eye(2)]), np.zeros(2)
     spaces = gym.spaces.Box(-9.0, 9.0, (3,)), gym.spaces.Box(-1.0, 1.0, (2,))
-    trained.write(tmp_path, Network((read,), memory=Lag(1, 2, 0.25)), spaces, {})
+    trained.write(tmp_path, Network((read,), memory=Trend(1, 2, 0.25)), spaces, {})
     policy, memory = rbgym.agents.load(tmp_path), None
     rates = np.array([0.01, -0.02])
     for k in range(60):

@@ -1,4 +1,4 @@
-/* Compares an observation with what it was; the network reads the change, see Lag. */
+/* Compares an observation with what it was; the network reads the change, see Trend. */
 static void remember(rbgym_memory *memory, real seen[OBSERVATIONS + REMEMBERED])
 {
     const real *x = seen + COLUMN;
