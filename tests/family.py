@@ -12,7 +12,6 @@ from rbgym.quaternion import conjugate, multiply
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
-FREE = ["AttitudeSlew-v1", "AttitudeTracking-v1", "KeepOutSlew-v0", "AttitudeReach-v0"]
 SLEW = "AttitudeSlew-v1"
 # Wheels without friction, which is no fault of the integrator.
 SMOOTH = {

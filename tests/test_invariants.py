@@ -50,8 +50,7 @@ def test_projection_of_a_million_steps_is_of_round_off_size(million_steps):
 
 
 def test_energy_of_every_step_is_at_its_level():
-    start = {"quaternion": Q, "angular_velocity": OMEGA}
-    motion = simulate(ASYMMETRIC, dt=0.1, steps=20_000, **start)
+    motion = simulate(ASYMMETRIC, dt=0.1, steps=20_000, **START)
     assert motion.drift()["energy"]["max"] < 5e-15
 
 

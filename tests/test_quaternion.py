@@ -69,8 +69,10 @@ def test_array_functions_agree_with_scipy():
     assert rq.to_matrix(rq.multiply(P, Q)) == pytest.approx(product, abs=1e-14)
     expected = (scipy_rotation(P).inv() * rotation).magnitude()
     assert rq.angle_between(P, Q) == pytest.approx(expected, abs=1e-14)
-    expected = Rotation.from_rotvec(V).as_matrix()
-    assert rq.to_matrix(rq.from_rotation_vector(V)) == pytest.approx(expected, abs=1e-14)
+    turns = np.concatenate([V, 1e-5 * V])
+    expected = np.roll(Rotation.from_rotvec(turns).as_quat(), 1, axis=-1)
+    assert rq.from_rotation_vector(turns) == pytest.approx(expected, abs=1e-15)
+    assert np.array_equal(rq.from_rotation_vector(ZERO), ONE)
 
 
 @pytest.mark.parametrize("function", [rq.conjugate, rq.normalized, rq.canonicalized, rq.to_matrix])
@@ -79,20 +81,13 @@ def test_array_function_refuses_wrong_shapes_by_name(function):
         function(np.zeros(3))
 
 
-@given(unit_floats)
+@given(unit_floats | st.sampled_from([*np.eye(4)]))
 def test_both_quaternions_of_an_attitude_have_the_same_canonical_one(q):
     kept = rq.canonicalized(q)
     assert np.array_equal(kept, rq.canonicalized(-q))
     assert np.array_equal(kept, q) or np.array_equal(kept, -q)
     assert kept[np.flatnonzero(kept)[0]] > 0
-    assert rq.canonical(tuple(q)) == tuple(kept)
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("row", np.eye(4))
-def test_canonical_quaternion_of_a_half_turn_starts_with_a_positive_component(row, sign):
-    assert np.array_equal(rq.canonicalized(sign * row), row)
-    assert rq.canonical(tuple(sign * row)) == tuple(row)
+    assert rq.canonical(tuple(q)) == rq.canonical(tuple(-q)) == tuple(kept)
 
 
 @given(unit_floats)
@@ -109,14 +104,6 @@ def test_from_matrix_inverts_to_matrix_near_half_turns(q, w):
         back = rq.from_matrix(rq.to_matrix(attitude))
         back = back if back @ attitude > 0 else -back
         assert np.abs(back - attitude).max() < 1e-15
-
-
-def test_quaternion_of_a_small_turn_has_half_the_turn_as_its_vector_part():
-    """q' = (0, omega/2) at the identity: the derivative of from_rotation_vector(omega t)."""
-    omega, t = np.array([0.9, -0.7, 1.3]), 1e-5
-    ahead, back = (rq.from_rotation_vector(s * omega * t) for s in (1, -1))
-    assert (ahead - back) / (2 * t) == pytest.approx([0, *(omega / 2)], abs=1e-9)
-    assert np.array_equal(rq.from_rotation_vector(ZERO), ONE)
 
 
 @given(st.tuples(number, number, number), st.floats(1e-12, np.pi))

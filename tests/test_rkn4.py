@@ -96,13 +96,11 @@ def test_a_jump_of_the_torque_starts_the_history_anew():
 
 
 def test_momentum_normalisation_keeps_the_world_momentum_to_the_last_bit():
-    batch = Batch(BODY, integrators.get("rkn4", momentum_normalisation=True))
-    batch.set_state(Q, OMEGA)
+    batch = started(integrators.get("rkn4", momentum_normalisation=True))
     before = batch.measure()["angular_momentum"]
     batch.advance(0.05, 2000)
     np.testing.assert_array_equal(batch.measure()["angular_momentum"], before)
-    plain = Batch(BODY, "rkn4")
-    plain.set_state(Q, OMEGA)
+    plain = started("rkn4")
     plain.advance(0.05, 2000)
     assert np.linalg.norm(plain.measure()["angular_momentum"] - before) > 1e-6
 
@@ -113,8 +111,7 @@ def test_momentum_normalisation_leaves_a_driven_body_alone():
 
 
 def test_without_the_gyroscopic_term_the_rates_of_a_free_body_stay_as_they_are():
-    batch = Batch(BODY, integrators.get("rkn4", gyroscopic=False))
-    batch.set_state(Q, OMEGA)
+    batch = started(integrators.get("rkn4", gyroscopic=False))
     momentum = batch.measure()["angular_momentum"][0]
     batch.advance(0.01, 500)
     now = batch.measure()
@@ -192,8 +189,7 @@ def test_a_free_flight_is_a_straight_line_and_the_engines_rotation():
     flight = flown(100, force=None, torque=None)
     line = np.array([1.0, 0.5, 2.0]) + 2.0 * np.array([0.3, -0.4, 1.0])
     np.testing.assert_allclose(flight.position[-1], line, atol=1e-13)
-    batch = Batch(BODY, "rkn4")
-    batch.set_state(Q, OMEGA)
+    batch = started("rkn4")
     batch.advance(0.02, 100)
     now = batch.measure()
     assert angle_between(flight.quaternion[-1], now["quaternion"][0]) < 1e-13

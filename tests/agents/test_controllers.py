@@ -225,7 +225,6 @@ def test_a_module_of_the_agents_is_imported_when_it_is_first_used():
         assert not hasattr(rbgym.agents, name)
 
 
-@pytest.mark.interpreted
 def test_a_law_of_the_field_refuses_an_env_that_shows_it_by_no_name():
     env = gym.make("MagneticDetumble-v1", observation=lambda state: state["angular_velocity"])
     assert controllers.for_env(env) == ["idle"]

@@ -174,38 +174,6 @@ def test_columns_of_quaternions_that_are_not_read_are_refused():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("env_id", "name"),
-    [(SLEW, "quaternion_feedback"), ("ReactionWheelSlew-v1", "bang_bang"),
-     ("AttitudeTracking-v1", "pid"), ("MagneticDetumble-v1", "b_dot"),
-     ("MagneticDetumble-v1", "magnetic_rate"), ("MomentumDumping-v0", "pd"),
-     ("DetumbleToPoint-v0", "supervisor")],
-)  # fmt: skip
-def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
-    slow = {"difficulty": "easy"} if name == "supervisor" else {}  # so that it comes to point
-    env = gym.make(env_id, max_episode_steps=STEPS, **slow)
-    law = controllers.make(name, env)
-    export_c(tmp_path, law, env)
-    fly, other = flight(tmp_path, env.action_space.shape[0], 2)
-
-    def in_c(seen, state):
-        _, command = fly(seen)
-        other(seen[::-1])  # another body is flown meanwhile
-        return command, None
-
-    ends = []
-    for act in (law.predict, in_c):
-        (seen, _), state, total, over = env.reset(seed=5), None, 0.0, False
-        while not over:
-            command, state = act(seen, state)
-            seen, reward, terminated, truncated, info = env.step(command)
-            total, over = total + reward, terminated or truncated
-        ends.append((seen, total, info["is_success"], info["attitude_error"]))
-    np.testing.assert_allclose(ends[1][0], ends[0][0], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(ends[1][1:], ends[0][1:], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.compiled
 def test_a_supervisor_in_c_points_though_a_fifth_of_what_it_is_given_is_no_number(tmp_path):
     env, rng = gym.make("DetumbleToPoint-v0", difficulty="easy"), np.random.default_rng(0)
     export_c(tmp_path, controllers.make("supervisor", env), env)
@@ -472,6 +440,7 @@ def test_no_name_ends_the_comment(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kwargs", "kind"),
     [("mpc", {}, "ModelPredictive"),
+     ("ilqr", {}, "PlannedSlew"),
      ("pid", {"actuator": {"delay": {"seconds": 0.2}}}, "one that predicts"),
      ("pd", {"actuator": ["wheels", "thrusters"]}, "Unloading")],
 )  # fmt: skip

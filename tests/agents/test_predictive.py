@@ -13,7 +13,6 @@ from family import quick
 from rbgym.agents import controllers
 from rbgym.agents.controllers import ModelPredictive, PlannedSlew
 from rbgym.agents.controllers.predictive import box_minimum
-from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.quaternion import from_rotation_vector
 from refusals import refused
@@ -215,13 +214,3 @@ def pushed(states):
 )
 def test_an_env_without_a_slew_or_without_derivatives_is_refused(env_id, kwargs, name):
     controllers.make(name, gym.make(env_id, **kwargs))
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_a_plan_is_not_exported(name, tmp_path):
-    for export in (export_c, export_onnx):
-        with pytest.raises(
-            ValueError, match=f"policy must be a network.*got {MADE[name].__name__}"
-        ):
-            export(tmp_path / "out", law_of(name), gym.make(SLEW))
-    assert not (tmp_path / "out").exists()

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from scipy.integrate import solve_ivp
 
 from checks import check_vector_env
-from family import FREE, IDS, SMOOTH, at, discrete_work, half_way, make, many, quick_make
+from family import IDS, SMOOTH, at, discrete_work, half_way, make, many, quick_make
 from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, SoftWall
@@ -138,29 +138,6 @@ def test_books_close_behind_a_line_too(actuator):
         np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
         gained = env.invariants()["energy"] - energy
         assert abs(gained - discrete_work(before, after, torque)) < 1e-16
-
-
-TOPS = ["RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"]
-
-
-@pytest.mark.parametrize(("env_id", "dt"), [*((i, 0.1) for i in FREE), *((i, 2e-3) for i in TOPS)])
-def test_momentum_changes_by_the_impulses_of_torque_and_weight(env_id, dt):
-    """quat_em: h (R_m u - mgl cos^2(angle/4) (R_m e) x up), R_m of the mean attitude; one substep,
-    to see the attitudes."""
-    env = make(env_id, integrator="quat_em", substeps=1, dt=dt, termination="none")
-    env.reset(seed=1)
-    rng, up = np.random.default_rng(1), np.array([0.0, 0.0, 1.0])
-    weight = getattr(env.potential, "mgl", 0.0)
-    for _ in range(20):
-        before, action = env.state, rng.uniform(-1, 1, 3)
-        env.step(action)
-        after = env.state
-        mean = half_way(before, after)
-        square = 0.5 + 0.5 * abs(before["quaternion"] @ after["quaternion"])
-        pull = weight * square * np.cross(rotate(mean, up), up)
-        impulse = env.dt * (rotate(mean, action * env.torque_limit) - pull)
-        change = after["angular_momentum"] - before["angular_momentum"]
-        np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
 
 
 @pytest.mark.parametrize("env_id", IDS)
