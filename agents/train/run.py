@@ -25,7 +25,6 @@ from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.arguments import count, positive
-from rbgym.compiled.record import Record
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
@@ -106,7 +105,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     }
     try:
         for name, value in kwargs.items():
-            if isinstance(value, Record):  # JSON would make a list of it
+            if hasattr(value, "_fields"):  # JSON would make a list of a record
                 raise TypeError(f"{name} is {value!r}")
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as a later run will read it
     except (TypeError, ValueError, RecursionError) as error:
