@@ -63,8 +63,14 @@ class RunFolder:
         return self.read_results() if self.results.exists() else None
 
     def require(self, config: dict[str, Any]) -> None:
-        """Raise ValueError if the folder holds a different run, or a longer one."""
-        there = self.read_config() if self.config.exists() else config
+        """Raise ValueError if the folder holds a different run, a longer one, or other files."""
+        found = [name for name in _FILES if (self.path / name).exists()]
+        if found and not self.config.exists():
+            raise ValueError(
+                f"{str(self.path)!r} has no config.json, so its {', '.join(found)} may be of "
+                "something else: take another, or overwrite it"
+            )
+        there = self.read_config() if found else config
         differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
         alike = _without_length(there) == _without_length(config)
         if differing and not (alike and length(there) <= length(config)):

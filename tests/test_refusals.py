@@ -149,6 +149,7 @@ REFUSED = {
         *(lambda n=n: evaluate("pd", episodes=n) for n in (0, 257, np.nan, np.inf, 10**400)),
     ],
     "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
+    "policy": [lambda: evaluate("pretrained", "AttitudeSlew-v1", actuator="pyramid")],
     "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
     "potential": [lambda: simulate(potential="gravity")],
     "angular_velocity": [

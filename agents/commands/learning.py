@@ -75,16 +75,19 @@ def train(
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
+    if seed + seeds > 2**32:
+        raise ValueError(f"seeds must end below 2**32, got {seeds} from --seed {seed} on")
     if teacher is not None:
         if algo != "auto":
             raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
         change = [*(change or ()), ("teacher", teacher)]
     if explain:
         changes = dict(change or ())
-        chosen = hyperparameters_of(env, algo, hyperparameters, changes)
+        chosen = hyperparameters_of(env, algo, hyperparameters, changes, init_from, timesteps)
+        given = {*changes, *(("iterations", "n_timesteps") if timesteps else ())}
         file = str(hyperparameters or f"{chosen['algo']}.yml")
         told = {
-            name: {"value": value, "source": "argument" if name in changes else file}
+            name: {"value": value, "source": "argument" if name in given else file}
             for name, value in chosen.items()
         }
         options.print_resolved(env, dict(env_arg or ()), as_json, {"hyperparameters": told})

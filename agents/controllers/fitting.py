@@ -60,7 +60,8 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     which takes no gains. An object is returned unchanged, with one exception: a trained policy that
     reads all observations of the env but its pending commands and its response, as its training had
     no delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
-    `TrainedPolicy.of(model)`, which has its normaliser. ValueError for anything else.
+    `TrainedPolicy.of(model)`, which has its normaliser. ValueError for anything else, and for a
+    policy whose `action_space` has another shape than the env's.
     """
     if isinstance(policy, str):
         return make(policy, env, **gains)
@@ -68,6 +69,10 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
     if gains:
         raise ValueError(f"gains must be left out for a policy, {policy!r}, got {gains}")
+    wanted = getattr(env, "single_action_space", env.action_space).shape
+    own = getattr(getattr(policy, "action_space", None), "shape", wanted)
+    if own != wanted:
+        raise ValueError(f"policy must give commands of shape {wanted}, got {own} of {policy!r}")
     space = getattr(policy, "observation_space", None)
     is_model = hasattr(policy, "get_vec_normalize_env")
     for early in readable(env)[1:]:

@@ -28,11 +28,12 @@ Space = spaces.Space[Any]
 class TrainedPolicy:
     """A trained policy, with the interface of a controller and of a Stable-Baselines3 model.
     network: has `predict`. config: the content of policy.json, with algo, env_id, env_kwargs,
-    hyperparameters, training; empty for a model."""
+    hyperparameters, training; empty for a model. action_space: None if unknown."""
 
     network: Any
     observation_space: Space
     config: Mapping[str, Any]
+    action_space: Space | None = None
 
     def __repr__(self) -> str:
         shown = {key: self.config[key] for key in ("algo", "env_id") if key in self.config}
@@ -49,7 +50,8 @@ class TrainedPolicy:
     def of(cls, model: Any) -> "TrainedPolicy":
         """Wrap the current policy of a Stable-Baselines3 model, with the VecNormalize of its
         environment, if there is one. Later training of the model changes this policy too."""
-        return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
+        wrapped = _Model(model.policy, model.get_vec_normalize_env())
+        return cls(wrapped, model.observation_space, {}, model.action_space)
 
     def predict(self, observation: Any, *how: Any, **named: Any) -> tuple[Any, Any]:
         """Actions and memory for observations, batched or single, see `Network.predict`."""
@@ -133,10 +135,13 @@ def read(folder: Path) -> TrainedPolicy:
         arrays, build = load_arrays(weights.read_bytes()), config["network"]
         of_kind = RecurrentNetwork if "cells" in build else Network
         network = of_kind.from_arrays(arrays, build)
-        seen = _space(config["observation_space"])
-        if network.width != spaces.flatdim(seen):
-            raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
-        return TrainedPolicy(network, seen, config)
+        seen, done = (_space(config[f"{name}_space"]) for name in ("observation", "action"))
+        last = network if isinstance(network, Network) else network.head
+        maps = network.width, last.sizes[-1]
+        if maps != (spaces.flatdim(seen), spaces.flatdim(done)):
+            wanted = f"{_shown(seen)} to {_shown(done)}"
+            raise ValueError(f"the network must map {wanted}, got {maps[0]} to {maps[1]}")
+        return TrainedPolicy(network, seen, config, done)
     except Exception as error:  # a damaged file raises any type
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 

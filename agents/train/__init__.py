@@ -54,22 +54,29 @@ def train(
     algo: auto, which imitates a law and improves on it; ppo, sac, tqc, recurrent_ppo; apg, which
     uses gradients through the physics. hyperparameters: a YAML file that replaces ours; changes:
     values that override the file's. env_kwargs: arguments of the env. init_from: folder of the
-    policy from which auto and apg start. resume: continue from the last checkpoint, and do nothing
-    if the run is finished; False discards the folder's content. progress: show a bar at a terminal.
-    report: called with messages for people. more: timesteps; callbacks, which auto and apg call
-    with the `Learner` after each iteration; and the arguments of Stable-Baselines3's algorithms
-    alone, see `rbgym.agents.train.sb3.training.learn`. None counts as left out.
+    policy from which auto and apg start, and whose layers they keep. resume: continue from the last
+    checkpoint, and do nothing if the run is finished; False discards the folder's content.
+    progress: show a bar at a terminal. report: called with messages for people. more: timesteps;
+    callbacks, which auto and apg call with the `Learner` after each iteration; and the arguments of
+    Stable-Baselines3's algorithms alone, see `rbgym.agents.train.sb3.training.learn`. None counts
+    as left out.
 
     Raises ValueError for bad arguments, for one that `algo` does not use, and if `out` holds
     another run.
     """
     from rbgym.agents.train.run import Job
 
-    shown = progress is not False
+    ours, shown = isinstance(algo, str) and algo in _OTHERS, progress is not False
     job = Job(env_id, algo, out, seed, hyperparameters, changes, env_kwargs, init_from, resume,
               shown, report)  # fmt: skip
     given = {name: value for name, value in more.items() if value is not None}
-    if isinstance(algo, str) and algo in _OTHERS:
+    calls = given.get("callbacks", ())
+    if not isinstance(calls, list | tuple) or not all(
+        callable(one) if ours else hasattr(one, "init_callback") for one in calls
+    ):
+        kind = "functions" if ours else "Stable-Baselines3's callbacks"
+        raise ValueError(f"callbacks must be a list of {kind}, got {calls!r}")
+    if ours:
         for name in given.keys() & _OF_SB3:
             raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
         learn: Any = import_module(f"{__name__}.{_OTHERS[algo]}").learn
@@ -86,19 +93,24 @@ def hyperparameters_of(
     algo: str = "auto",
     file: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    init_from: str | Path | None = None,
+    timesteps: int | None = None,
 ) -> dict[str, Any]:
     """What `train` would train with: the hyperparameters, and under "algo" the algorithm, which for
-    auto the task's recipe may choose. Raises ValueError as `train` does."""
-    from rbgym.agents.cases import by_name, spec_of
+    auto the task's recipe may choose. Raises ValueError as `train` does, but for what only an env
+    or a model can check."""
+    from rbgym.agents.cases import spec_of
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train import presets
+    from rbgym.agents.train.run import Job
 
     spec_of(env_id)  # raises, with a near name
     named("algo", algo, (*ALGORITHMS, *_OTHERS))
-    chosen, changes = dict[str, Any](), by_name("changes", changes)
+    job = Job(env_id, algo, ".", 0, file, changes, init_from=init_from)
+    chosen = dict[str, Any]()
     if algo in _OTHERS:
-        chosen = import_module(f"{__name__}.{_OTHERS[algo]}").recipe(env_id, file, changes)
-        algo = algo if file or changes else chosen.get("algo", algo)
+        chosen = import_module(f"{__name__}.{_OTHERS[algo]}").recipe(job, timesteps)
+        algo = algo if job.own else chosen.get("algo", algo)
     if algo not in _OTHERS:
-        chosen = presets.of_sb3(algo, env_id, file, changes)
+        chosen = presets.of_sb3(algo, env_id, file, changes, timesteps)
     return {**chosen, "algo": algo}

@@ -9,7 +9,7 @@ import hashlib
 import io
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -31,10 +31,10 @@ from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.arguments import count, positive
 from rbgym.envs.arguments import in_range
 
-ALGORITHM = "apg"
 _WHOLE = ("n_envs", "horizon", "iterations")
 SHARES = ("gamma", "gae_lambda")
-_KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
+_OF_FIRST = ("net_arch", "rates")  # of a first network
+_KEYS = (*_WHOLE, *SHARES, "learning_rate", *_OF_FIRST)
 # Of the critic: learning rate, passes over the steps, minibatches of a pass, rate of its slow copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
@@ -51,8 +51,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     """Train a small network, see `rbgym.agents.train.train`; an interrupted training, resumed,
     reaches the same weights. timesteps: env steps, rounded up to whole iterations, which replace
     `iterations`. Raises ValueError also for an env whose steps have no derivative."""
-    chosen = recipe(job.env_id, job.hyperparameters, job.changes)
-    check(chosen, _WHOLE, timesteps)
+    chosen = recipe(job, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # see _SMALL
@@ -74,22 +73,32 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
 
 
 def recipe(
-    env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
+    job: run.Job,
+    timesteps: int | None = None,
+    known: Collection[str] = _KEYS,
+    needed: Collection[str] = _KEYS,
+    whole: Collection[str] = _WHOLE,
 ) -> dict[str, Any]:
-    return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_KEYS)
-
-
-def check(chosen: dict[str, Any], whole: Iterable[str], timesteps: int | None) -> None:
-    """Raise ValueError for a bad hyperparameter, and set `iterations` from timesteps if given.
-    whole: names of those that are counts."""
+    """The hyperparameters of a training, with `iterations` from timesteps if given; those of a
+    first network only if the training makes one. known, needed: see `presets.read`. whole: names
+    of those that are counts. ValueError for bad ones."""
+    chosen = presets.read(
+        job.algo, job.env_id, job.hyperparameters, job.changes, known=known, needed=needed,
+        unused=_OF_FIRST if job.init_from else (),
+    )  # fmt: skip
     for key in whole:
         count(key, chosen[key])
     for key in SHARES:
         in_range(key, chosen[key], 0, 1)
-    positive("learning_rate", chosen["learning_rate"])
+    for key in chosen.keys() & {"learning_rate", "rates"}:
+        positive(key, chosen[key])
+    hidden = chosen.get("net_arch", [])
+    if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
+        raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
     if timesteps is not None:
         each = chosen["n_envs"] * chosen["horizon"]
         chosen["iterations"] = -(-count("timesteps", timesteps) // each)
+    return chosen
 
 
 def improve(

@@ -21,7 +21,7 @@ from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
-from rbgym.agents.train import analytic, presets, run
+from rbgym.agents.train import analytic, run
 from rbgym.agents.train.analytic import Callbacks
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.sb3 import training as sb3
@@ -49,14 +49,10 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     hyperparameters, changes, init_from or callbacks are given; if no law fits, PPO trains.
     ValueError also for a teacher that does not fit."""
     task_of(job.env_id)  # refuses any other env, which has no laws and no test set
-    own = bool(job.hyperparameters or job.changes or job.init_from or callbacks)
-    if "algo" in (job.changes or {}):
-        raise ValueError(f"algo must be an argument, not a hyperparameter, got {job.changes!r}")
-    chosen = recipe(job.env_id, job.hyperparameters, job.changes)
+    own, chosen = job.own or bool(callbacks), recipe(job, timesteps)
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return sb3.learn(replace(job, algo=other), timesteps=timesteps)
-    analytic.check(chosen, _WHOLE, timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
     first, spaces = run.first_network(config)
@@ -77,7 +73,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         try:
             env = DifferentiableEnv(lanes, first.memory)
         except ValueError as error:  # a part of the env has no derivative
-            if not laws:
+            if not laws or job.init_from:  # nothing is left to do
                 raise
             env, why = None, error
         if (finished := folder.claim(config, job.resume)) is not None:
@@ -118,16 +114,18 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     return run.finish(folder, config, results | known, best, spaces, start)
 
 
-def recipe(
-    env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    return presets.read(ALGORITHM, env_id, file, changes, known=_KEYS, needed=_NEEDED)
+def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
+    """`analytic.recipe` with what an imitation needs; algo: of our own file alone."""
+    chosen = analytic.recipe(job, timesteps, _KEYS, _NEEDED, _WHOLE)
+    if "algo" in (chosen if job.hyperparameters else job.changes or ()):
+        raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
+    named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
+    return chosen
 
 
 def fitting_laws(config: run.Config) -> list[str]:
     """Names of the laws that may teach; ValueError for a `teacher` that does not fit."""
     env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
-    named("teacher", wanted, [BEST, NONE, *controllers.names()])
     if wanted == NONE:
         return []
     with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:

@@ -3,22 +3,26 @@ file for each algorithm. A file has a block for each env, and "default" for all 
 falls linearly to zero. n_envs, n_timesteps, normalize and hindsight are ours; all others are
 arguments of the algorithm's constructor."""
 
+import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from rbgym.arguments import flag, is_number, number
+from rbgym.arguments import count, flag, number, positive
 from rbgym.envs.arguments import in_range, keys
 
 # Must lie in [0, 1]: nothing converges beyond.
 _SHARES = ("gamma", "gae_lambda", "tau")
 # May be 0, or -1, which means "as many as".
 _SIGNED = ("gradient_steps", "sde_sample_freq", "learning_starts", "top_quantiles_to_drop_per_net")
-_NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
+_NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
+    "norm_obs": flag, "norm_reward": flag, "clip_obs": positive, "clip_reward": positive,
+    "gamma": lambda name, value: in_range(name, value, 0, 1), "epsilon": positive,
+}  # fmt: skip
 
 
 class _Loader(yaml.SafeLoader):
@@ -48,18 +52,22 @@ def read(
     *,
     known: Collection[str],
     needed: Collection[str],
+    unused: Collection[str] = (),
 ) -> dict[str, Any]:
     """Read an env's hyperparameters: the defaults of `file`, or of our file `preset`, overridden by
-    those of the env, then by `changes`. ValueError for a bad file, unknown or missing keys."""
+    those of the env, then by `changes`. unused: keys that our file loses, and another need not
+    have. ValueError for a bad file, unknown or missing keys."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
     own = table.get(env_id.rpartition(":")[2], {})
-    given = {**table.get("default", {}), **own, **(changes or {})}
-    found = keys("hyperparameters", given, sorted(known))
-    if missing := [key for key in needed if key not in found]:
+    given = {**table.get("default", {}), **own}
+    if not file:
+        given = {key: value for key, value in given.items() if key not in unused}
+    found = keys("hyperparameters", {**given, **(changes or {})}, sorted(known))
+    if missing := [key for key in needed if key not in {*found, *unused}]:
         raise ValueError(f"hyperparameters {str(source)!r} must have {missing} for {env_id}")
     return found
 
@@ -75,19 +83,28 @@ def read_file(argument: str, source: Any) -> Any:
 
 
 def of_sb3(
-    algo: str, env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
+    algo: str,
+    env_id: str,
+    file: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    timesteps: int | None = None,
 ) -> dict[str, Any]:
     """Read the hyperparameters of a Stable-Baselines3 algorithm, see `read`; n_envs is 1 by
-    default. Raises ValueError also for bad values that the constructors do not check."""
+    default, and timesteps, if given, replace n_timesteps. Raises ValueError also for bad values
+    that the constructors do not check."""
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)
     known = ("n_envs", "n_timesteps", "normalize", *taken)
     if "buffer_size" in taken:
         known = ("hindsight", *known)
+    if timesteps is not None:
+        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
     if not isinstance(normalize := found.get("normalize", False), bool):
         found["normalize"] = keys("normalize", normalize, _NORMALIZE)
+        for key, value in found["normalize"].items():
+            _NORMALIZE[key](f"normalize[{key!r}]", value)
     flag("hindsight", found.get("hindsight", False))
     for key in ("n_envs", "n_timesteps"):
         found[key] = _whole(key, found.get(key, 1), least=1)
@@ -103,8 +120,8 @@ def of_sb3(
             flag(key, value)
         elif isinstance(usual, int) and not isinstance(value, list):
             found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
-        elif isinstance(usual, float) and not is_number(value) and key not in SCHEDULED:
-            raise ValueError(f"{key} must be a number, got {value!r}")
+        elif isinstance(usual, float) and not (key in SCHEDULED and isinstance(value, str)):
+            in_range(key, value, 0, math.inf)
     if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
         raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
                          f"got {found['train_freq']!r}")  # fmt: skip

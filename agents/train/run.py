@@ -24,7 +24,7 @@ from rbgym.agents.policies.memory import KINDS, Integral, Memory, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
-from rbgym.arguments import positive
+from rbgym.arguments import count, positive
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
@@ -67,20 +67,36 @@ class Job:
     report: Callable[[str], None] = lambda message: None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**32:
+        if count("seed", self.seed, least=0) >= 2**32:
             raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed!r}")
+        if not isinstance(self.changes, Mapping | None):
+            raise ValueError(f"changes must be a dict of hyperparameters, got {self.changes!r}")
+        for name in ("out", "hyperparameters", "init_from"):
+            value = getattr(self, name)
+            if not isinstance(value, str | Path) and (value is not None or name == "out"):
+                raise ValueError(f"{name} must be a path, got {value!r}")
+        if Path(self.out).is_file():
+            raise ValueError(f"out must be a folder, got the file {str(self.out)!r}")
+        if self.init_from and self.algo not in ("auto", "apg"):
+            raise ValueError(f"init_from plays no part with {self.algo}, got {self.init_from!r}")
+
+    @property
+    def own(self) -> bool:
+        """Whether the user changes what our recipe says of the training."""
+        return bool(self.hyperparameters or self.changes or self.init_from)
 
 
 def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The content of config.json; ValueError for non-JSON values. more: timesteps, threads."""
+    kwargs = by_name("env_kwargs", job.env_kwargs, must_end=True)
     content = {
         "env_id": job.env_id,
         "algo": job.algo,
-        "seed": job.seed,
+        "seed": int(job.seed),
         "timesteps": None,
         "threads": None,
         "hyperparameters": dict(hyperparameters),
-        "env_kwargs": by_name("env_kwargs", job.env_kwargs, must_end=True),
+        "env_kwargs": kwargs,
         "init_from": job.init_from and str(job.init_from),
         "versions": _versions(),
         "git": _revision(),
@@ -88,9 +104,14 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
         **more,
     }
     try:
+        for name, value in kwargs.items():
+            if hasattr(value, "_fields"):  # JSON would make a list of a record
+                raise TypeError(f"{name} is {value!r}")
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as a later run will read it
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
+        raise ValueError(
+            f"env_kwargs and hyperparameters must be plain data, or in a task of your own: {error}"
+        ) from None
     if has_test_set(job.env_id):
         plain["resolved"] = resolved(job.env_id, plain["env_kwargs"])
     return plain
@@ -154,11 +175,6 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     `normalizer_for`. integral, trend: see `memory_for`. ValueError for bad ones, for observations
     that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
-    hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
-    if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
-        raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
-    if not isinstance(rates, int | float) or not rates > 0:
-        raise ValueError(f"rates must be a positive number, got {rates!r}")
     asked = kwargs.get("observation", "quaternion")
     form = asked[0] if isinstance(asked, list | tuple) and asked else asked
     named("observation", form, FORMS, f" for {config['algo']}")
@@ -177,11 +193,17 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
                 f"{network.width} and {network.sizes[-1]}: {config['init_from']!r}"
             )
-        if (network.activation, network.output) != ("tanh", "clip"):
+        if network.activation != "tanh" or network.output == "gsde":
             raise ValueError(
-                "init_from must have tanh between its layers and clip its commands, got "
-                f"{network.activation!r} and {network.output!r}: {config['init_from']!r}"
+                "init_from must have tanh between its layers, and clip its commands or squash them "
+                f"by tanh, got {network.activation!r} and {network.output!r}: "
+                f"{config['init_from']!r}"
             )
+        own = list(network.sizes[1:-1])
+        if (asked := chosen.get("net_arch", own)) != own:
+            raise ValueError(f"net_arch must be left out, or init_from's, {own}, got {asked!r}")
+        if "rates" in chosen:
+            raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
         if memory is not None and memory != network.memory:
             raise ValueError(
                 f"integral and trend must be 0, or init_from's, {network.memory}, got {memory}"
@@ -194,11 +216,11 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     if "rates" in chosen:
         variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")
         if shown:
-            variance[shown.place] = rates**-2.0
+            variance[shown.place] = chosen["rates"] ** -2.0
         normalizer = Normalizer(np.zeros(len(variance)), variance)
     else:
         normalizer = normalizer_for(env, memory)
-    sizes = (len(normalizer.mean), *hidden, done.shape[0])
+    sizes = (len(normalizer.mean), *chosen["net_arch"], done.shape[0])
     network = Network.random(sizes, config["seed"], normalizer=normalizer, memory=memory)
     if "rates" not in chosen:
         small = network.with_parameters(_SMALL * network.parameters())

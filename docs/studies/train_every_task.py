@@ -39,6 +39,7 @@ from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy, write
 from rbgym.agents.run_folder import RunFolder, write_json
 from rbgym.agents.train import auto, load_policy, train
+from rbgym.agents.train.run import Job
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 
@@ -107,7 +108,7 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
     law, of_law = best_law(env_id, where)
     command = ["rbgym", "train", env_id, "--seed", str(chosen)]
     if policy.config["algo"] == auto.ALGORITHM:  # what is not as the recipe says
-        recipe = auto.recipe(env_id)
+        recipe = auto.recipe(Job(env_id, "auto", "."))
         for key, value in policy.config["hyperparameters"].items():
             if value != recipe.get(key):
                 command += ["--set", f"{key}={json.dumps(value)}"]

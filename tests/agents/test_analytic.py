@@ -63,6 +63,8 @@ def test_steps_are_given_as_iterations_and_callbacks_see_each(tmp_path):
     longer = train("RigidTop-v0", "apg", out=tmp_path, changes=SMALL, timesteps=129)
     assert (longer.resumed_from, longer.results["timesteps"]) == (3 * 8 * 4, 5 * 8 * 4)
     assert seen == [1, 2, 3]
+    more = train("RigidTop-v0", "apg", out=tmp_path / "more", init_from=tmp_path, timesteps=1)
+    assert rbgym.agents.load(more.folder.path).network.output == "tanh"
 
 
 @pytest.mark.interpreted

@@ -20,11 +20,13 @@ from rbgym.agents.cases import SPLITS, starts_of, training_seeds
 from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.network import Normalizer
-from rbgym.agents.train import analytic, auto, run, train
+from rbgym.agents.train import analytic, auto, hyperparameters_of, run, train
 
 SHELF = Path(rbgym.agents.__file__).parent / "pretrained"
 # Of a task whose episodes are short.
 TASK = "Detumble-v1"
+START = {"env_id": "AttitudeSlew-v1", "init_from": SHELF / "AttitudeSlew-v1"}
+OURS = SHELF.parent / "hyperparameters" / "auto.yml"
 SMALL = {
     "lanes": 16, "rounds": 2, "epochs": 2, "n_envs": 8, "horizon": 4, "iterations": 6, "warm": 2,
     "net_arch": [16],
@@ -60,7 +62,8 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     assert said[-1].startswith(f"step {found['timesteps']:,} of ")
     assert list((tmp_path / "tb").iterdir())
     # Another one begins where this one ended.
-    again = train(TASK, out=tmp_path / "more", init_from=tmp_path, changes=SMALL).results
+    same = SMALL | {"net_arch": [64]}
+    again = train(TASK, out=tmp_path / "more", init_from=tmp_path, changes=same).results
     begun = again["judgements"][0]
     assert (begun["success_rate"], begun["mean_return"]) == pytest.approx(best, rel=1e-12)
     assert (torch.get_rng_state() == numbers).all()
@@ -110,6 +113,11 @@ def test_steps_alone_leave_the_algorithm_of_the_recipe(tmp_path, monkeypatch):
     monkeypatch.setattr(auto.sb3, "learn", learn)
     train("RigidTop-v0", out=tmp_path, timesteps=100)
     assert asked == [("ppo", 100)]
+    first = hyperparameters_of("RigidTop-v0", timesteps=100)
+    other = hyperparameters_of("RigidTop-v0", "ppo", changes={"policy": "Other"})
+    assert (first["algo"], first["n_timesteps"], other["policy"]) == ("ppo", 100, "Other")
+    again = hyperparameters_of("RigidTop-v0", init_from=SHELF / "RigidTop-v0")
+    assert (again["algo"], "net_arch" in again) == ("auto", False)
 
 
 def test_success_within_its_interval_does_not_decide_on_what_is_better():
@@ -117,18 +125,13 @@ def test_success_within_its_interval_does_not_decide_on_what_is_better():
         {"success_rate": rate, "mean_return": mean}
         for rate, mean in ((1.0, 103.7), (0.996, 107.6), (0.9, 200.0))
     )
-    assert run.is_better(better, worse)
-    assert not run.is_better(worse, better)
-    assert run.is_better(worse, failing)
-    assert not run.is_better(failing, worse)
+    for one, other in ((better, worse), (worse, failing)):
+        assert run.is_better(one, other)
+        assert not run.is_better(other, one)
 
 
 @pytest.mark.interpreted
 def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
-    with pytest.raises(ValueError, match="init_from must read 11 numbers and command 4, got 7 and"):
-        train(TASK, out=tmp_path, init_from=SHELF / "RigidTop-v0")
-    with pytest.raises(ValueError, match="init_from plays no part with ppo"):
-        train("RigidTop-v0", "ppo", out=tmp_path, init_from=SHELF / "RigidTop-v0")
     env, relu = gym.make("RigidTop-v0"), Network.random((7, 4, 3), 0, activation="relu")
     trained.write(tmp_path, relu, (env.observation_space, env.action_space), {})
     with pytest.raises(ValueError, match=r"init_from must have tanh .* got 'relu' and 'clip'"):
@@ -138,7 +141,7 @@ def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
 @pytest.mark.interpreted
 def test_a_training_begins_with_the_commands_of_the_policy_it_is_given():
     shelf = SHELF / "SoftWall-v0"  # trained without a normaliser
-    config = run.config_of(run.Job("SoftWall-v0", "auto", ".", init_from=shelf), {"net_arch": [4]})
+    config = run.config_of(run.Job("SoftWall-v0", "auto", ".", init_from=shelf), {})
     network, _ = run.first_network(config)
     seen = gym.make("SoftWall-v0").observation_space.sample()
     own = trained.load(shelf).network.predict(seen)[0]
@@ -280,14 +283,21 @@ def test_bad_sets_of_starts_are_refused(arguments):
 @pytest.mark.parametrize(
     ("algo", "given", "message"),
     [
-        ("auto", {"changes": {"teacher": "pdd"}}, "teacher must be one of .*did you mean 'pd'"),
         ("auto", {"changes": {"teacher": "swing_up"}}, "env must"),
-        ("auto", {"changes": {"lanes": 0}}, "lanes must be"),
-        ("auto", {"changes": {"round": 3}}, "did you mean 'rounds'"),
         ("auto", {"changes": {"integral": 9.0}}, "integral must be 0 where .*, got 9.0"),
         ("auto", {"changes": {"trend": -1.0}}, "trend must be a positive finite number, got -1.0"),
         ("auto", {"changes": {"trend": 2.0, "integral": 9.0}}, "integral or trend must be 0"),
         ("auto", {"changes": {"algo": "sac"}}, "algo must be an argument, not a hyperparameter"),
+        ("auto", {"hyperparameters": OURS, "env_id": "RigidTop-v0"}, "algo must be an argument"),
+        (
+            "auto",
+            START | {"changes": {"net_arch": [9]}},
+            "net_arch must .* or init_from's.*got .9]",
+        ),
+        ("auto", START | {"env_kwargs": {"actuator": {"thrusters": {}}}}, "without pulses"),
+        ("auto", START | {"env_id": TASK}, "init_from must read 11 numbers and command 4, got 7"),
+        ("ppo", START, "init_from plays no part with ppo"),
+        ("apg", START | {"changes": {"rates": 5.0}}, "rates play no part"),
         ("apg", {"changes": {"horizons": 3}}, "did you mean 'horizon'"),
         ("apg", {"changes": {"n_envs": 0}}, "n_envs must be"),
         ("apg", {"changes": {"gamma": 1.5}}, "gamma must be"),
@@ -298,7 +308,7 @@ def test_bad_sets_of_starts_are_refused(arguments):
 )
 def test_what_does_not_fit_is_refused_before_a_run_is_overwritten(tmp_path, algo, given, message):
     (tmp_path / "results.json").write_text("{}")
-    env_id = TASK if algo == "auto" else "RigidTop-v0"
+    usual = {"env_id": TASK if algo == "auto" else "RigidTop-v0"}
     with pytest.raises(ValueError, match=message):
-        train(env_id, algo, out=tmp_path, resume=False, **given)
+        train(algo=algo, out=tmp_path, resume=False, **usual | given)
     assert (tmp_path / "results.json").read_text() == "{}"

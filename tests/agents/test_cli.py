@@ -107,7 +107,6 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     compared = run_json("evaluate", out, "--policy", "pd", "--episodes", 8, "--plot", picture)
     assert list(compared) == [str(out), "pd"]
     assert picture.read_bytes().startswith(PNG)
-    assert_refused("holds another run", *train, "--seed", 1)
     both = run_json(*train[:5], tmp_path / "both", *train[6:], "--seeds", 2, "--seed", 1)
     assert [one["timesteps"] for one in both] == [4096, 4096]
     configs = [json.loads((tmp_path / f"both/{k}/config.json").read_text()) for k in (1, 2)]

@@ -116,34 +116,25 @@ def test_a_network_cannot_be_changed_from_outside():
 
 
 ONE, TWO = (np.ones((2, 3)), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))
+SMALL = Network.random((7, 3), 0)
 
 
 @refused(
-    ({"layers": ()}, "layers must be pairs of weight and bias"),
-    ({"layers": (TWO, ONE)}, r"layers\[1\] must take the 1 outputs"),
-    ({"layers": ((np.ones((2, 3)), np.zeros(3)),)}, r"layers\[0\] must be a weight"),
-    ({"layers": ((np.full((2, 3), np.nan), np.zeros(2)),)}, r"layers\[0\] must be finite"),
-    ({"layers": (ONE,), "activation": "tahn"}, "activation must be one of .* 'tanh'"),
-    ({"layers": (ONE,), "output": "none"}, "output must be one of"),
-    ({"layers": (ONE,), "normalizer": NORMALIZER}, "normalizer must have 3 inputs, got .*7"),
+    (Network, {"layers": ()}, "layers must be pairs of weight and bias"),
+    (Network, {"layers": (TWO, ONE)}, r"layers\[1\] must take the 1 outputs"),
+    (Network, {"layers": ((np.ones((2, 3)), np.zeros(3)),)}, r"layers\[0\] must be a weight"),
+    (Network, {"layers": ((np.full((2, 3), np.nan), np.zeros(2)),)}, r"layers\[0\] must be finite"),
+    (Network, {"layers": (ONE,), "activation": "tahn"}, "activation must be one of .* 'tanh'"),
+    (Network, {"layers": (ONE,), "output": "none"}, "output must be one of"),
+    (Network, {"layers": (ONE,), "normalizer": NORMALIZER}, "must have 3 inputs, got .*7"),
+    (Normalizer, {"mean": [0.0], "variance": [1.0, 1.0]}, "mean and variance must be"),
+    (Normalizer, {"mean": [0.0], "variance": [-1.0]}, "variance must not be negative"),
+    (Normalizer, {"mean": [0.0], "variance": [1.0], "clip": 0.0}, "clip must be positive"),
+    (Normalizer, {"mean": [np.inf], "variance": [1.0]}, "mean must be finite"),
+    (SMALL.predict, {"observation": np.zeros((4, 6))}, r"must have shape \(n, 7\) or \(7,\)"),
 )
-def test_layers_that_do_not_fit_are_refused(arguments):
-    Network(**arguments)
-
-
-@refused(
-    (([0.0], [1.0, 1.0]), "mean and variance must be"),
-    (([0.0], [-1.0]), "variance must not be negative"),
-    (([0.0], [1.0], 0.0), "clip must be positive"),
-    (([np.inf], [1.0]), "mean must be finite"),
-)
-def test_normalisers_that_make_no_sense_are_refused(arguments):
-    Normalizer(*arguments)
-
-
-def test_observations_of_another_width_are_refused():
-    with pytest.raises(ValueError, match=r"observation must have shape \(n, 7\) or \(7,\)"):
-        Network.random((7, 3), 0).predict(np.zeros((4, 6)))
+def test_what_does_not_fit_is_refused(function, arguments):
+    function(**arguments)
 
 
 sb3 = pytest.importorskip("stable_baselines3")

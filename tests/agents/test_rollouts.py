@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 import rbgym
 from fuzzing.interrupting import HOOKS
 from interpreted_runs import MORE
-from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.memory import Integral
 from rbgym.agents.policies.network import Network, Normalizer
@@ -159,8 +158,6 @@ def test_a_result_does_not_depend_on_the_number_of_threads():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         rollout(**({"networks": small(0), "env_id": TOP} | arguments))
-    with pytest.raises(ValueError, match="episodes must be from 1 to 256"):
-        rollout_test_set(small(0), TOP, episodes=len(TEST_SEEDS) + 1)
 
 
 def test_a_network_whose_action_is_not_finite_is_named():

@@ -19,6 +19,7 @@ import rbgym.agents
 from damaged_runs import InterruptAt
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, presets, train
+from rbgym.envs.parts.sensors import Instruments
 
 SMALL = {
     "recurrent_ppo": {"n_envs": 4, "n_timesteps": 512, "n_steps": 16, "batch_size": 64,
@@ -68,6 +69,9 @@ def test_a_finished_run_is_not_trained_again_nor_another_in_its_folder_unless_ov
     assert again.results == first.results
     with pytest.raises(ValueError, match=r"holds another run \(seed 0 -> 1\)"):
         small_train(tmp_path, seed=1)
+    first.folder.config.unlink()  # as in a folder of something else
+    with pytest.raises(ValueError, match=r"no config\.json, so its results\.json, policy\.json"):
+        small_train(tmp_path)
     assert first.folder.results.exists()
     assert first.folder.model.stat().st_mtime_ns == stamp
     assert small_train(tmp_path, resume=False).resumed_from == 0
@@ -143,8 +147,6 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
         found("policy: MlpPolicy")
     with pytest.raises(ValueError, match=r"h\.yml' must have \['policy'\] for RigidTop-v0"):
         found("n_timesteps: 64")
-    with pytest.raises(ValueError, match="n_steps must be a positive integer, got 'twelve'"):
-        found("policy: MlpPolicy, n_timesteps: 64, n_steps: twelve")
 
 
 def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
@@ -182,18 +184,26 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
         ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),
-        ({"changes": {"n_epochs": 0}}, "n_epochs must be a positive integer, got 0"),
+        ({"changes": {"n_epochs": "no"}}, "n_epochs must be a positive integer, got 'no'"),
         ({"changes": {"normalize": {"norm_ob": True}}}, "did you mean 'norm_obs'"),
         ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
-        ({"evaluate_every": -1}, "evaluate_every must not be negative"),
+        ({"env_kwargs": {"sensor": Instruments()}}, "plain data, or in a task .* sensor is"),
+        ({"checkpoint_every": "x"}, "checkpoint_every must be an integer from 0 up, got 'x'"),
+        ({"evaluate_every": 1.5}, "evaluate_every must be an integer from 0 up, got 1.5"),
+        ({"callbacks": [3]}, "callbacks must be a list of Stable-Baselines3's callbacks"),
+        ({"changes": [1]}, r"changes must be a dict of hyperparameters, got \[1\]"),
+        ({"changes": {"clip_range": -1}}, r"clip_range must be in \[0, inf\], got -1"),
+        ({"changes": {"normalize": {"gamma": "x"}}}, r"normalize\['gamma'\] must be in \[0, 1\]"),
+        ({"hyperparameters": 3}, "hyperparameters must be a path, got 3"),
+        ({"out": __file__}, "out must be a folder, got the file"),
         ({"changes": {"policy_kwargs": {"net_arch": [64, {"pi": [8]}]}}}, "ppo are refused"),
-        ({"timesteps": 0}, "timesteps must be a positive integer, got 0"),
         ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),
+        ({"seed": "0"}, "seed must be an integer from 0 up, got '0'"),
     ],
 )
 def test_bad_arguments_leave_no_folder(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
-        small_train(tmp_path / "run", **changes)
+        small_train(**{"out": tmp_path / "run"} | changes)
     assert not (tmp_path / "run").exists()
 
 

@@ -54,15 +54,9 @@ def learn(
     the validation set; None for a twentieth of the training, 0 for no runs. threads: of torch; the
     last bits of the weights depend on it. callbacks: of Stable-Baselines3.
     """
-    if job.init_from:
-        raise ValueError(f"init_from plays no part with {job.algo}, got {job.init_from!r}")
-    for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
-        if value is not None and value < 0:
-            raise ValueError(f"{name} must not be negative, got {value!r}")
-    changes = dict(job.changes or {})
-    if timesteps is not None:
-        changes = {**changes, "n_timesteps": count("timesteps", timesteps)}
-    chosen = presets.of_sb3(job.algo, job.env_id, job.hyperparameters, changes)
+    count("checkpoint_every", checkpoint_every, least=0)
+    count("evaluate_every", evaluate_every or 0, least=0)
+    chosen = presets.of_sb3(job.algo, job.env_id, job.hyperparameters, job.changes, timesteps)
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
     config = run.config_of(job, chosen, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(job.out)), config["hyperparameters"]
