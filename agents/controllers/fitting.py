@@ -69,13 +69,14 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
     if gains:
         raise ValueError(f"gains must be left out for a policy, {policy!r}, got {gains}")
+    _, *without_delay = readable(env)
     wanted = getattr(env, "single_action_space", env.action_space).shape
     own = getattr(getattr(policy, "action_space", None), "shape", wanted)
     if own != wanted:
         raise ValueError(f"policy must give commands of shape {wanted}, got {own} of {policy!r}")
     space = getattr(policy, "observation_space", None)
     is_model = hasattr(policy, "get_vec_normalize_env")
-    for early in readable(env)[1:]:
+    for early in without_delay:
         if isinstance(space, Box) and space.shape == early.shape and not is_model:
             return Foreseeing(Learned(policy, early.shape[0]), Plant(env))
     return policy
