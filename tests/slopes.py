@@ -6,9 +6,8 @@ from differences import errors_off, slope, turned_by
 from family import many
 from rbgym.envs.derivatives import Differentiation
 from rbgym.envs.parts.goals import Rest
-from rbgym.integrators.free_scale import REFERENCE, SCALE, SCALING
 from rbgym.quaternion import multiply, rotate, rotate_inverse
-from rbgym.rows import J_INV, ROTOR, J, L, Q
+from rbgym.rows import LANES, ROTOR, J, L, Q
 
 _AT_GOAL = 5  # which of the lanes that are `placed`
 
@@ -42,27 +41,20 @@ def _units(env, found):
 
 def _by_differences(env, found, actions, sizes):
     batch, start = found.episodes.batch, env.get_state()
-    own, row = batch.rows(J, 3), batch.physics.frame_row()
-    turned = batch.physics.frame.row_count() > 0  # axes may differ from lane to lane
+    row, turned = batch.physics.frame_row(), batch.physics.frame.row_count() > 0
+    # Axes may differ from lane to lane.
     frame = batch.rows(row, 4) if turned else np.tile((1.0, 0.0, 0.0, 0.0), (batch.size, 1))
-    here, rotor, more = batch.measure(), batch.rows(ROTOR, 3), _rows(batch, found.rows)
-    s, of_wheels = len(found.names), [n.startswith("wheel_momentum") for n in found.names]
-    wheels = found.episodes.setup.actuator.effector.rotors
+    here, more, s = batch.measure(), _rows(batch, found.rows), len(found.names)
 
     def after(change):
         env.set_state(start)
-        held = rotor
-        if any(of_wheels):
-            added = np.array(wheels.axes).T @ change[:s][of_wheels]
-            held = rotor + rotate_inverse(frame, np.tile(added, (batch.size, 1)))
         for n, row in enumerate(found.rows):
             batch.put_rows(row, more[:, n : n + 1] + change[6 + n])
-        moments = scaled(batch) if "scale_rate" in found.names else own
         q = multiply(turned_by(here["quaternion"], change[:3]), frame)
-        omega = rotate_inverse(frame, here["angular_velocity"] + change[3:6])
+        rates = here["angular_velocity"] + change[3:6]
         batch.put_rows(Q, q)
-        batch.put_rows(ROTOR, held)
-        batch.put_rows(L, rotate(q, moments * omega + held))
+        moments, held = _released(batch, rates)
+        batch.put_rows(L, rotate(q, moments * rotate_inverse(frame, rates) + held))
         batch._start(np.arange(batch.size))
         _, reward, *_ = env.step(actions + change[s:])
         end, shown = batch.measure(), _shown(found.episodes)
@@ -80,15 +72,13 @@ def _by_differences(env, found, actions, sizes):
     return np.stack(columns, axis=2)
 
 
-def scaled(batch):
-    """The moments of bodies whose scale and scale rate have changed, in whose rows they are."""
-    memory, shown = batch.physics.memory_row(), batch.physics.actuator.effector_row(batch.physics)
-    s, reference = batch.rows(memory + SCALE, 1), batch.rows(memory + REFERENCE, 3)
-    half_trace = 0.5 * reference.sum(axis=1, keepdims=True)
-    batch.put_rows(memory + SCALING, s * half_trace * batch.rows(shown, 1))
-    batch.put_rows(J, s * s * reference)
-    batch.put_rows(J_INV, 1.0 / (s * s * reference))
-    return s * s * reference
+def _released(batch, rates):
+    """Moments and rotor momentum (n, 3) that follow from the actuator's rows and the rates."""
+    physics = batch.physics
+    for n, omega in enumerate(rates.tolist()):
+        i = n // LANES * batch.block_rows * LANES + n % LANES
+        physics.actuator.release(physics, batch.buffer, i, tuple(omega))
+    return batch.rows(J, 3), batch.rows(ROTOR, 3)
 
 
 def _rows(batch, rows):

@@ -321,24 +321,27 @@ def put_within(buffer, k, values, bound):
 
 @inlined
 def rotation_vector(q):
-    """Angle times axis [rad] of the rotation, |.| <= pi, to 1e-9; the same for q and -q."""
+    """Angle times axis [rad] of the rotation, |.| <= pi, to 1e-9; the same for q and -q.
+
+    With x = tan(angle / 4) = sine / (1 + cosine) in [0, 1], halving the angle twice leaves a short
+    series. Nothing is divided by the sine, so that there is a derivative at the identity too.
+    """
     c = canonical(q)
-    sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
-    # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
-    angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
-    return scale(angle / (sine + 1e-300), (c[1], c[2], c[3]))
-
-
-@inlined
-def _arctangent(t):
-    """arctan t for t in [0, 1], to 1e-10: halves the angle twice, then sums a series."""
-    t = t / (1.0 + math.sqrt(1.0 + t * t))
-    t = t / (1.0 + math.sqrt(1.0 + t * t))
-    y = t * t
+    first = 1.0 / (1.0 + c[0])
+    square = (c[1] * c[1] + c[2] * c[2] + c[3] * c[3]) * first * first
+    y, first = _halved(min(square, 1.0), first)
+    y, first = _halved(y, first)
     series = 1.0 / 13.0 - y / 15.0
     series = 1.0 / 11.0 - y * series
     series = 1.0 / 9.0 - y * series
     series = 1.0 / 7.0 - y * series
     series = 1.0 / 5.0 - y * series
     series = 1.0 / 3.0 - y * series
-    return 4.0 * t * (1.0 - y * series)
+    return scale(16.0 * first * (1.0 - y * series), (c[1], c[2], c[3]))
+
+
+@inlined
+def _halved(square, slope):
+    """The squared tangent of half an angle of this squared tangent, and the slope per sine."""
+    share = 1.0 / (1.0 + math.sqrt(1.0 + square))
+    return square * share * share, slope * share

@@ -1,5 +1,7 @@
 """Every part, and every scheme behind every kind of actuator: its derivatives, or what it lacks."""
 
+import copy
+
 import pytest
 
 import rbgym
@@ -25,7 +27,8 @@ ACTUATORS = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_task_and_every_part_have_the_derivatives_of_their_differences(case):
-    env_id, kwargs = CASES[case]
+    env_id, kwargs = copy.deepcopy(CASES[case])
+    kwargs.get("sensor", {}).get("gyro", {}).pop("quantisation", None)  # a difference may cross one
     refused = "not a dict of goals" if env_id == "AttitudeReach-v0" else "without pulses"
     if env_id == "AttitudeReach-v0" or "thrusters" in case:
         with pytest.raises(ValueError, match=refused):
