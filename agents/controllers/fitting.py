@@ -85,11 +85,12 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
 def readable(env: Any) -> list[Any]:
     """The observation spaces of the policies that can run in an env, single or vector: its own and,
     if it has a delay or a lag, that without the pending commands and the response, where all other
-    columns are `PREDICTED`. ValueError unless it is rbgym's."""
+    columns are `PREDICTED`, attitude and rates among them. ValueError unless it is rbgym's."""
     base, _ = episodes_of(env)
     space = getattr(env, "single_observation_space", env.observation_space)
     late = base.columns.get("actuator")
-    if late is None or not isinstance(space, Box) or not base.columns.keys() <= PREDICTED:
+    known = {"quaternion", "angular_velocity"} <= base.columns.keys() <= PREDICTED
+    if late is None or not isinstance(space, Box) or not known:
         return [space]
     return [space, Box(space.low[: late.first], space.high[: late.first], dtype=space.dtype.type)]
 

@@ -104,7 +104,7 @@ class Trend(Memory):
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", count("column", self.column, least=0))
         object.__setattr__(self, "width", count("width", self.width))
-        object.__setattr__(self, "share", in_range("share", self.share, 0.0, 1.0))
+        object.__setattr__(self, "share", in_range("share", positive("share", self.share), 0, 1))
 
     def first(self, seen: Any) -> Any:
         return self.columns_of(seen)

@@ -132,7 +132,7 @@ class Network:
             raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
-        if not isinstance(self.memory, Memory | None):
+        if self.memory is not None and type(self.memory) not in KINDS.values():
             raise ValueError(f"memory must be an Integral, a Trend or None, got {self.memory!r}")
         if self.memory is not None and self.memory.column > self.width - self.memory.width:
             raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
@@ -224,7 +224,7 @@ class Network:
 
     def read(self, rows: Weights, memory: Any, begins: Any) -> tuple[Weights, Weights | None]:
         """What the layers read for observations (n, width), before the normaliser, and the new
-        memory. begins: (n,), lanes whose memory is cleared first; None for none."""
+        memory. begins: (n,), lanes that forget first; None for none."""
         if self.memory is None:
             return np.ascontiguousarray(rows), None
         return self.memory.append(rows, memory, begins)

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
 from rbgym.agents.cases import has_test_set, in_time, training_seeds
+from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -33,8 +34,8 @@ from rbgym.envs.arguments import in_range
 
 _WHOLE = ("n_envs", "horizon", "iterations")
 SHARES = ("gamma", "gae_lambda")
-_OF_FIRST = ("net_arch", "rates")  # of a first network
-_KEYS = (*_WHOLE, *SHARES, "learning_rate", *_OF_FIRST)
+_OF_FIRST = ("net_arch", "rates", *KINDS)  # of a first network
+_KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
 # Of the critic: learning rate, passes over the steps, minibatches of a pass, rate of its slow copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0

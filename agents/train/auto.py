@@ -120,6 +120,7 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     if "algo" in (chosen if job.hyperparameters else job.changes or ()):
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
+    run.memory_times(chosen)
     return chosen
 
 

@@ -29,7 +29,8 @@ class _Step(torch.autograd.Function):
     def forward(ctx: Any, error: Any, actions: Any, env: Any) -> Any:
         given = actions.detach().numpy()
         found = env.differentiation.of_step(given, strict=False)
-        begins = env.ended.numpy()
+        episodes = env.differentiation.episodes
+        begins, resets = episodes.at_start(), episodes.done & env.resets_itself
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
         env.terminated = torch.from_numpy(terminated)
@@ -37,9 +38,9 @@ class _Step(torch.autograd.Function):
         dtype = tensor.numpy().dtype
         ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
         # A step that resets a lane, or that cannot be solved, has no derivative.
-        none = env.differentiation.episodes.batch.failed | (begins & env.resets_itself)
+        none = resets | episodes.batch.failed
         ctx.whole[none], shown[none] = 0.0, observation[none]
-        ctx.whole[begins, :, : ctx.errors] = 0.0  # of an episode that the user began
+        ctx.whole[begins, :, : ctx.errors] = 0.0  # nothing before a start led to it
         return tensor, torch.from_numpy(shown), torch.from_numpy(reward.astype(dtype))
 
     @staticmethod

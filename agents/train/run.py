@@ -110,7 +110,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as a later run will read it
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
-            f"env_kwargs and hyperparameters must be plain data, or in a task of your own: {error}"
+            f"env_kwargs and hyperparameters must be plain data, as JSON has it: {error}"
         ) from None
     if has_test_set(job.env_id):
         plain["resolved"] = resolved(job.env_id, plain["env_kwargs"])
@@ -183,7 +183,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    memory = memory_for(env, {name: chosen.get(name, 0) for name in KINDS})
+    memory = memory_for(env, memory_times(chosen))
     if config["init_from"]:
         network = trained.load(Path(config["init_from"])).network
         if not isinstance(network, Network):
@@ -200,8 +200,8 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 f"{config['init_from']!r}"
             )
         own = list(network.sizes[1:-1])
-        if (asked := chosen.get("net_arch", own)) != own:
-            raise ValueError(f"net_arch must be left out, or init_from's, {own}, got {asked!r}")
+        if (hidden := chosen.get("net_arch", own)) != own:
+            raise ValueError(f"net_arch must be left out, or init_from's, {own}, got {hidden!r}")
         if "rates" in chosen:
             raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
         if memory is not None and memory != network.memory:
@@ -228,22 +228,26 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
+def memory_times(chosen: Mapping[str, Any]) -> dict[str, float]:
+    """The time [s] of a network's memory, by its name, of hyperparameters; none if 0. ValueError
+    for bad ones, and for two."""
+    times = {name: positive(name, chosen[name]) for name in KINDS if chosen.get(name)}
+    if len(times) > 1:
+        raise ValueError(f"integral or trend must be 0, got {times}")
+    return times
+
+
 def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
-    """The memory of a network; None if both times [s] are 0. integral: in which an attitude error
-    of twice the tolerance fills an `Integral`, which needs an observation that begins with a
-    quaternion relative to a target. trend: of a `Trend` of all columns. ValueError for bad ones."""
-    asked = {name: time for name, time in times.items() if time != 0 or time is False}
-    if not asked:
+    """The memory of a network with these `memory_times`. integral: in which an attitude error of
+    twice the tolerance fills an `Integral`, which needs an observation that begins with a
+    quaternion relative to a target, or a ValueError. trend: of a `Trend` of all columns."""
+    if not times:
         return None
     base, columns = env.unwrapped, read_by_networks(env)
-    if len(asked) > 1:
-        raise ValueError(
-            f"integral or trend must be 0, got {asked['integral']!r}, {asked['lag']!r}"
-        )
-    if "trend" in asked:
+    if "trend" in times:
         width = sum(one.size for one in columns.values())
-        return Trend(0, width, min(base.dt / positive("trend", asked["trend"]), 1.0))
-    column, time = next(iter(columns.values())), asked["integral"]
+        return Trend(0, width, min(base.dt / times["trend"], 1.0))
+    column, time = next(iter(columns.values())), times["integral"]
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
         raise ValueError(

@@ -380,10 +380,11 @@ def test_the_contract_is_read_back(env_id, tmp_path):
     numbers, state = row(env, load(env_id).network, observation), env.state
     quantities = numbers * spread(seen, "scale")
     by_name = {one["name"]: quantities[one["first"] :][: one["size"]] for one in seen}
-    np.testing.assert_allclose(by_name["angular_velocity"], state["angular_velocity"], atol=1e-5)
-    assert ("angular_velocity", "rad/s", "body axes") in [
-        (one["name"], one["unit"], one["frame"]) for one in seen
-    ]
+    told = {one["name"]: (one["unit"], one["frame"]) for one in seen}
+    if "angular_velocity" in by_name:
+        wanted = state["angular_velocity"]
+        np.testing.assert_allclose(by_name["angular_velocity"], wanted, atol=1e-5)
+        assert told["angular_velocity"] == ("rad/s", "body axes")
     for name, key in (("wheel_momentum", "wheel_momentum"), ("scale", "scale"),
                       ("scale_rate", "scale_rate")):  # fmt: skip
         if name in by_name:
@@ -473,7 +474,9 @@ def onnx_answers(folder, seen):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("env_id", trained.names())
+@pytest.mark.parametrize(
+    "env_id", [name for name in trained.names() if load(name).network.memory is None]
+)
 def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id)
     told = export_onnx(tmp_path, policy, env)

@@ -36,7 +36,7 @@ static real activated(real x)
 }
 
 /* Makes the first component of q that is not zero positive; q and -q are one attitude. */
-static void make_canonical(real q[4])
+static void make_canonical(real *q)
 {
     real lead = (real)0;
     int i;
