@@ -187,7 +187,7 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
         ({"changes": {"n_epochs": "no"}}, "n_epochs must be a positive integer, got 'no'"),
         ({"changes": {"normalize": {"norm_ob": True}}}, "did you mean 'norm_obs'"),
         ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
-        ({"env_kwargs": {"sensor": Instruments()}}, "plain data, or in a task .* sensor is"),
+        ({"env_kwargs": {"sensor": Instruments()}}, "plain data, as JSON has it: sensor is"),
         ({"checkpoint_every": "x"}, "checkpoint_every must be an integer from 0 up, got 'x'"),
         ({"evaluate_every": 1.5}, "evaluate_every must be an integer from 0 up, got 1.5"),
         ({"callbacks": [3]}, "callbacks must be a list of Stable-Baselines3's callbacks"),
