@@ -17,7 +17,6 @@ from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
-from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
@@ -134,7 +133,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """The pieces, numbers by name, more than the code needs, and the C type in which the code
     equals `predict`."""
     if isinstance(policy, Network):
-        remembers = [name for name, kind in KINDS.items() if type(policy.memory) is kind]
+        remembers = [] if policy.memory is None else [policy.memory.name]
         return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)

@@ -1,7 +1,7 @@
 """Memories of a network: what it reads besides the columns of an observation."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from rbgym.envs.arguments import in_range
 
 class Memory:
     """Numbers (n, width) that go from step to step, and as many that the network reads after the
-    observation's columns. Observations and memories are arrays of NumPy or PyTorch."""
+    observation's columns. Observations and memories are arrays of NumPy or PyTorch. name: of its
+    kind, in files and hyperparameters."""
 
+    name: ClassVar[str]
     column: int
     width: int
 
@@ -60,6 +62,7 @@ class Integral(Memory):
     edge: float
     share: float
 
+    name = "integral"
     width = 3
 
     def __post_init__(self) -> None:
@@ -101,6 +104,8 @@ class Trend(Memory):
     width: int
     share: float
 
+    name = "trend"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", count("column", self.column, least=0))
         object.__setattr__(self, "width", count("width", self.width))
@@ -114,4 +119,4 @@ class Trend(Memory):
         return change, memory + change * self.share
 
 
-KINDS: dict[str, type[Memory]] = {"integral": Integral, "trend": Trend}  # by their name in files
+KINDS: dict[str, type[Memory]] = {kind.name: kind for kind in (Integral, Trend)}

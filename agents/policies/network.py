@@ -242,9 +242,8 @@ class Network:
         if self.normalizer is not None:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
-        for name, kind in KINDS.items():
-            if type(self.memory) is kind:
-                config[name] = vars(self.memory).copy()
+        if self.memory is not None:
+            config[self.memory.name] = vars(self.memory).copy()
         return arrays, config
 
     @classmethod

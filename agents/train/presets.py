@@ -55,8 +55,8 @@ def read(
     unused: Collection[str] = (),
 ) -> dict[str, Any]:
     """Read an env's hyperparameters: the defaults of `file`, or of our file `preset`, overridden by
-    those of the env, then by `changes`. unused: keys that our file loses, and another need not
-    have. ValueError for a bad file, unknown or missing keys."""
+    those of the env, then by `changes`. unused: keys whose values in our file do not count,
+    and that need not be given. ValueError for a bad file, unknown or missing keys."""
     ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
     source: Any = Path(file) if file else ours
     table = read_file("hyperparameters", source)
