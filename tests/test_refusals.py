@@ -24,6 +24,8 @@ from rbgym.agents.policies.trained import load
 from rbgym.agents.train.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.envs.parts.goals import Axis
+from rbgym.envs.rendering import scene_of
+from rbgym.envs.rendering.painter import Painter
 from rbgym.testing import integrator_step
 
 pytestmark = pytest.mark.interpreted
@@ -137,7 +139,12 @@ REFUSED = {
         lambda: gym.make(ID, observation=lambda state: [[np.nan]]),
     ],
     "controller": [lambda: controllers.make([], gym.make(ID))],
-    "env": [lambda: controllers.make("pd", "text"), lambda: controllers.for_env(None)],
+    "env": [
+        lambda: controllers.make("pd", "text"), lambda: controllers.for_env(None),
+        lambda: scene_of(gym.make("CartPole-v1")),
+    ],
+    "lane": [lambda n=n: scene_of(gym.make(ID), n) for n in (1, -1, "a", None)],
+    "size": [lambda s=s: Painter(s) for s in ((0, 0), (-3, 4), (3.5, 4), (3,), "x")],
     "layers": [lambda: Network(3.0), lambda: Network([3.0])],
     "sizes": [lambda: Network.random(3, 0), lambda: Network.random((3, True), 0)],
     "networks": [lambda: rollout(3.0, ID)],

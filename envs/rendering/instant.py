@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import count
+from rbgym.envs.arguments import in_range
+from rbgym.envs.planning import episodes_of
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import (
     BodyPart,
@@ -221,7 +224,9 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
     """The scene of one lane of an rbgym env, wrapped or not; does not change the env. trail: from
     earlier pictures of this lane; without it there is no trace."""
-    return next(scenes_of(env, {lane: trail or Trail()}))
+    base, episodes = episodes_of(env)
+    lane = int(in_range("lane", count("lane", lane, 0), 0, episodes.size - 1))
+    return next(scenes_of(base, {lane: trail or Trail()}))
 
 
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled, Error
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.arguments import count, finite
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.camera import BELOW, WALL, Camera
 from rbgym.envs.rendering.colors import Color, mixed
@@ -110,8 +112,9 @@ class Painter:
     """Draws scenes of one size, (width, height) [pixels]."""
 
     def __init__(self, size: tuple[int, int] = SIZE) -> None:
-        self.canvas = Canvas(size, colors.ABOVE, colors.BELOW)
-        self.size = size
+        finite("size", size, (2,))
+        self.size = count("size", size[0]), count("size", size[1])
+        self.canvas = Canvas(self.size, colors.ABOVE, colors.BELOW)
         self.unit = min(size) / 480
 
     def paint(self, scene: Scene) -> Frame:
@@ -249,13 +252,13 @@ def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
         # A vector that is tiny relative to its limit is shown as zero.
         size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
         yield f"{vector.name} {figures(size)} {vector.unit}", vector.color
-    curves = {curve.name: curve.color for curve in scene.curves}
+    curves = {curve.name for curve in scene.curves}
     if "trace" in curves:
-        yield "path", curves["trace"]
+        yield "path", colors.TRACE
     if scene.goal is not None or "goal" in curves:
         yield "goal", colors.GOAL
     if "forbidden" in curves:
-        yield "keep out", curves["forbidden"]
+        yield "keep out", colors.FORBIDDEN
 
 
 def figures(value: float) -> str:
@@ -305,6 +308,10 @@ class Viewer:
         if self._clock is None or not pygame.display.get_init():
             try:
                 pygame.display.init()
+                # Without a screen SDL may draw into memory, unless it was told to.
+                if pygame.display.get_driver() == "offscreen" != os.environ.get("SDL_VIDEODRIVER"):
+                    pygame.display.quit()
+                    raise pygame.error("SDL finds none")
                 pygame.display.set_caption("rbgym")
                 pygame.display.set_mode(picture.shape[:2])
             except pygame.error as problem:

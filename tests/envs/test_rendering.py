@@ -8,10 +8,11 @@ import pytest
 
 import rbgym
 from family import SLEW, at, make
-from rbgym.envs.rendering import scene_of, solids
+from rbgym.envs.rendering import colors, scene_of, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.scene import BodyPart, Caption, Framing, Scene, drawn_length, motion_of
+from rbgym.envs.rendering.painter import entries_of
+from rbgym.envs.rendering.scene import BodyPart, Framing, drawn_length
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
@@ -22,15 +23,6 @@ TOP = rbgym.RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
 TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
 HALF = math.sqrt(0.5)
 QUARTER_ABOUT_Y = (HALF, 0.0, HALF, 0.0)
-
-
-def scene_of_motion(body, quaternion, rate):
-    """A body by itself, that turns."""
-    part = BodyPart("body", solid_of(body), quaternion=np.array(quaternion, float))
-    momentum = rotate(part.quaternion, body.inertia @ rate)
-    shapes = motion_of(body, part.quaternion, np.array(rate), momentum, np.linalg.norm(rate))
-    framing = Framing(np.zeros(3), 1.55 * part.mesh.radius)
-    return Scene.of(part, Caption("", "", 0.0), framing, shapes)
 
 
 def moments_of(mesh, mass):
@@ -85,14 +77,6 @@ def test_a_mesh_is_closed_and_its_faces_look_outwards(mesh):
     assert mesh.colors.shape == (len(mesh.faces), 3)
 
 
-def test_a_point_is_seen_where_similar_triangles_say():
-    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (200, 100), math.pi / 2)
-    (seen_at,), (depth,) = camera.project([[1.0, 0.0, 2.0]])
-    # Half of the nearer edge is 50 pixels, and the tangent of half the field is 1.
-    assert depth == pytest.approx(10.0)
-    assert np.allclose(seen_at - camera.middle, (50 * 1 / 10, -50 * 2 / 10))
-
-
 def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     camera = Camera.of(Framing(np.array([1.0, 2.0, 3.0]), 0.7, None, (0.3, 0.4)), (480, 480))
     directions = np.random.default_rng(0).normal(size=(500, 3))
@@ -116,10 +100,7 @@ def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_w
     x, y, _ = (ring - camera.eye).T
     within = np.abs(x) < math.tan(math.radians(13.0)) * y
     assert all((np.abs(run - point).max(axis=1) < 1e-12).any() for point in ring[within])
-
-
-def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
-    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    # Of a solid about the eye nothing is drawn.
     huge = BodyPart("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
     solid = camera.side_of(huge)
     assert len(solid.corners) == len(solid.edges) == 0
@@ -132,7 +113,9 @@ def test_an_arrow_grows_with_the_square_root_of_its_vector_up_to_its_reach():
 
 
 def test_an_arrow_leaves_the_surface_of_the_turned_body_along_its_vector():
-    scene = scene_of_motion(rbgym.RigidBody([6.0, 8.0, 3.0]), QUARTER_ABOUT_Y, (0.0, 0.0, 2.0))
+    env = make(SLEW, body=rbgym.RigidBody([6.0, 8.0, 3.0]), rate_limit=2.0)
+    at(env, QUARTER_ABOUT_Y, (0.0, 0.0, 2.0))
+    scene = scene_of(env)
     arrow = scene.arrows[0]
     # A quarter turn about y takes the body's z axis to the world's x.
     assert arrow.name == "angular velocity"
@@ -143,9 +126,10 @@ def test_an_arrow_leaves_the_surface_of_the_turned_body_along_its_vector():
 
 
 def test_an_arrow_is_drawn_after_the_body_where_it_leaves_a_face_that_is_seen():
-    body = rbgym.RigidBody([6.0, 8.0, 3.0])
+    env = make(SLEW)
     for sign in (1.0, -1.0):
-        scene = scene_of_motion(body, (1, 0, 0, 0), (0.0, 0.0, sign))
+        at(env, (1, 0, 0, 0), (0.0, 0.0, sign))
+        scene = scene_of(env)
         camera = Camera.of(scene.framing, (480, 480))
         layer = {id(i.what): i.layer for i in camera.in_order(scene)}[id(scene.arrows[0])]
         assert layer == (BEFORE if sign > 0 else BEHIND)  # the camera is above the body
@@ -199,6 +183,10 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     # The cube's face, half of 0.3 m from its middle, meets it where the middle is at the dock.
     assert station.mesh.radius == pytest.approx(0.6 - 0.15)
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
+
+
+def test_the_legend_of_a_cone_has_its_colour():
+    assert ("keep out", colors.FORBIDDEN) in entries_of(scene_of(started("KeepOutSlew-v0")))
 
 
 def test_a_skater_is_drawn_in_the_size_that_she_has_and_is_to_have():

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pygame
 import pytest
-from gymnasium.error import DependencyNotInstalled, ResetNeeded
+from gymnasium.error import DependencyNotInstalled, Error, ResetNeeded
 
 from family import IDS, SLEW, at, make, many
 from rbgym.envs.rendering import colors, scene_of
@@ -130,13 +130,10 @@ def test_a_reset_of_some_lanes_keeps_the_paths_of_the_others():
     assert [len(vec._viewer.trails[lane].points) for lane in (0, 1)] == [1, 2]
 
 
-def test_an_unknown_render_mode_is_named():
+def test_an_unknown_render_mode_is_named_and_nothing_is_drawn_before_a_reset():
     for env in (make(SLEW), many(SLEW, n=2)):
         with pytest.raises(ValueError, match=r"'rgb_array'\] or None, got 'ansi'"):
             type(env)(render_mode="ansi")
-
-
-def test_nothing_is_drawn_before_a_reset():
     with pytest.raises(ResetNeeded, match="before render"):
         make(SLEW, render_mode="rgb_array").render()
 
@@ -169,7 +166,7 @@ def test_pygame_is_loaded_for_a_picture_only_and_quietly():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_window_shows_each_step_until_it_is_closed():
+def test_a_window_shows_each_step_until_it_is_closed_and_needs_a_screen(monkeypatch):
     env = make("RigidTop-v0", render_mode="human")
     env.reset(seed=5)
     shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
@@ -180,6 +177,9 @@ def test_a_window_shows_each_step_until_it_is_closed():
     assert env.render() is None
     env.close()
     assert not pygame.display.get_init()
+    monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")  # SDL's last resort
+    with pytest.raises(Error, match="needs a screen"):
+        env.reset()
 
 
 def test_a_vector_env_gives_a_picture_of_each_lane_and_no_more_than_some():
