@@ -197,6 +197,8 @@ def evaluate(
         if estimator:
             raise ValueError("--video must be left out with --estimator")
         videos.require(video, video_episode, episodes)
+    elif video_episode:
+        raise ValueError(f"--video-episode must be left out without --video, got {video_episode}")
     env, judged = contenders(names, env, dict(env_arg or ()))
     if explain:
         for n, one in enumerate(judged):
