@@ -1,6 +1,5 @@
 """A client of the page of `rbgym view` without a browser: a bare WebSocket that speaks as one."""
 
-import socket
 import time
 
 import msgspec
@@ -47,12 +46,3 @@ def press_hard(port, draw, uuids, messages):
     with looking(port) as line:
         for _ in range(messages):
             line.send(draw.choice(ready))
-
-
-def knock(port, draw):
-    """Open a connection, say something or nothing, and cut it."""
-    with socket.create_connection(("127.0.0.1", port), 5) as line:
-        begin = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
-        line.sendall(begin[: draw.randrange(len(begin))])
-        if draw.random() < 0.5:
-            line.shutdown(socket.SHUT_RDWR)

@@ -189,6 +189,7 @@ def write_trajectories(trajectories: Mapping[str, "rbgym.Trajectory"], path: Pat
     "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
 )
 def view(
+    context: typer.Context,
     env: options.EnvOption = None,
     integrator: options.Integrators = None,
     policy: options.Policies = None,
@@ -197,7 +198,7 @@ def view(
     omega: options.Rates = "0.05,0.05,5",
     tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: options.Weight = 0.0,
-    seed: Annotated[int, Option(help="Seed of an environment's start.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Seed of an environment's start.", min=0, max=2**53)] = 0,
     speed: Annotated[Speed, Option(metavar="RATIO", help="Simulated over real time.")] = "1",
     env_arg: options.EnvArgs = None,
     host: Annotated[str, Option(help="Address; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
@@ -212,6 +213,9 @@ def view(
     Shows up to three runs next to each other, one for each integrator and policy; without an
     environment they are free bodies.
     """
+    shared = "env", "integrator", "speed", "host", "port", "name", "open_"
+    free, of_env = ("dt", "inertia", "omega", "tilt", "mgl"), ("policy", "seed", "env_arg")
+    options.use_only(context, env or "a free body", *shared, *(of_env if env else free))
     from rbgym.agents.view import page, simulation
     from rbgym.agents.view.server import address, close_server, open_server
 

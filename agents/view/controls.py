@@ -1,6 +1,5 @@
 """The controls of the page, and the scenario that they select."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -17,7 +16,7 @@ from rbgym.registration import ENVIRONMENTS
 # Axis and sign of a key's push. W, A, S, D, Q, E and the arrows move viser's camera.
 KEYS = {"L": (0, 1), "J": (0, -1), "I": (1, 1), "K": (1, -1), "O": (2, 1), "U": (2, -1)}
 _FREE, _OFF = "free body", "off"
-_KICK = 0.25  # s, duration of a key's push
+_KICK = 0.25  # s of simulated time, in which a key pushes
 _HELP = (
     "In body axes, as a fraction of the largest torque, which depends on the body and its spin. "
     "Keys, after a click on the picture: **L J** push about x, **I K** about y, **O U** about z; "
@@ -35,7 +34,7 @@ class Controls:
     ) -> None:
         self._gui, self._scenario, self._notify = gui, scenario, notify
         self._handles: dict[str, Any] = {}
-        self._kicks: list[tuple[int, int, float]] = []
+        self.kicks: list[tuple[int, int, float]] = []
         self._add("paused", gui.add_checkbox("Pause", False, hint="or the space bar"))
         row = gui.add_button_group("", ("Step", "Restart"))
         row.on_click(lambda event: notify(str(event.target.value).lower()))
@@ -64,7 +63,9 @@ class Controls:
     def _slider(self, name: str, label: str, span: Triple, value: float) -> None:
         """Add a slider whose range includes the value. span: lowest, highest and step."""
         low, high, step = span
-        handle = self._gui.add_slider(label, min(low, value), max(high, value), step, value)
+        # A float: viser casts what a browser sends to this type, and an integer beyond 64 bits
+        # would close the connections of all browsers.
+        handle = self._gui.add_slider(label, min(low, value), max(high, value), step, float(value))
         self._add(name, handle)
 
     def _three_sliders(self, name: str, label: str, span: Triple, values: Triple) -> None:
@@ -79,7 +80,7 @@ class Controls:
             options = (_OFF, OWN, *integrators.names())
             self._dropdown(f"scheme {k}", f"Scheme {k + 1}", options, schemes[k])
             self._dropdown(f"policy {k}", f"Acts {k + 1}", (IDLE,), policies[k])
-        self._slider("dt", "Step [ms]", (0.5, 250.0, 0.5), 1000 * scenario.dt)
+        self._slider("dt", "Step [s]", (0.0005, 0.25, 0.0005), scenario.dt)
         self._slider("substeps", "Substeps", (0, 32, 1), scenario.substeps)
         self._add("repeats", self._gui.add_checkbox("Next episode by itself", True))
 
@@ -100,46 +101,52 @@ class Controls:
     def scenario(self) -> Scenario:
         on = [k for k in range(MOST_RUNS) if self.value(f"scheme {k}") != _OFF]
         env_id = self.value("env_id")
-        same = ("body", "size", "rates", "tilt", "mgl", "seed", "substeps")
+        same = ("dt", "body", "size", "rates", "tilt", "mgl", "seed", "substeps")
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
             schemes=tuple(self.value(f"scheme {k}") for k in on),
             policies=tuple(self.value(f"policy {k}") for k in on),
-            dt=self.value("dt") / 1000,
             **{name: self.value(name) for name in same},
         )
 
-    def torque(self) -> Array:
-        """The push (3,) of sliders and recent keys, as fractions of the largest torque."""
+    def torque(self, seconds: float = 0.0) -> Array:
+        """The push (3,) of sliders and keys in a step of so many seconds, in fractions of the
+        largest torque. A key pushes for `_KICK`, to the nearest step, but at least one."""
         u = np.array(self.value("torque"))
-        self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
-        for axis, sign, _ in self._kicks:
+        for axis, sign, _ in self.kicks:
             u[axis] += sign
+        left = [(axis, sign, rest - seconds) for axis, sign, rest in self.kicks]
+        self.kicks = [kick for kick in left if kick[2] > seconds / 2]
         return np.asarray(np.clip(u, -1.0, 1.0) * self.value("strength"))
 
     def value(self, name: str) -> Any:
-        """The value, or three for axes, kept in the control's range, which viser does not check."""
+        """The value, or three for axes. One out of range, which viser does not check, is brought
+        within it, in all browsers too."""
         if name not in self._handles:
             return tuple(self.value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]
         if name in ("paused", "repeats"):
             return bool(handle.value)
+        given = handle.value
         if hasattr(handle, "options"):
-            return handle.value if handle.value in handle.options else handle.options[0]
-        number = min(max(handle.min, handle.value), handle.max)  # the minimum for nan
-        return int(number) if name in ("seed", "substeps") else float(number)
+            valid = given if given in handle.options else handle.options[0]
+        else:
+            valid = min(max(handle.min, given), handle.max)  # the minimum for nan
+        if valid != given:
+            handle.value = valid
+        return int(valid) if name in ("seed", "substeps") else valid
 
     def toggle(self) -> None:
         self._handles["paused"].value = not self._handles["paused"].value
         self._notify("change")
 
     def kick(self, axis: int, sign: int) -> None:
-        self._kicks = [*self._kicks[-10:], (axis, sign, time.monotonic() + _KICK)]
+        self.kicks = [*self.kicks[-10:], (axis, sign, _KICK)]
         self._notify("change")
 
     def release(self) -> None:
-        self._kicks = []
+        self.kicks = []
         for axis in "xyz":
             self._handles[f"torque {axis}"].value = 0.0
         self._notify("change")

@@ -88,14 +88,14 @@ class Page:
             self._prepare(scenario)
             pressed.add("change")
         simulation = self.simulation
-        simulation.push(self.controls.torque() * simulation.runs[0].strength)
+        self._make(0)
         moving = bool(self._server.get_clients()) and not paused and not simulation.over
         if moving:
             self._advance(now, float(Fraction(self.controls.value("speed"))))
         else:
             self._last = None  # time does not count from now on
             if paused and "step" in pressed:
-                simulation.advance(1)
+                self._make(1)
         if moving or pressed:
             self._show(paused, at_once=bool(pressed))
         self._next_episode(now)
@@ -109,10 +109,17 @@ class Page:
         steps, part = int(due), 1
         deadline = time.monotonic() + _WORK
         while steps > 0 and not self.simulation.over and time.monotonic() < deadline:
-            self.simulation.advance(min(part, steps))
+            part = 1 if self.controls.kicks else min(part, steps)
+            self._make(part)
             steps -= part
             part *= 2
         self._late = steps > 0
+
+    def _make(self, steps: int) -> None:
+        """Set the push and make steps, perhaps none; while a key pushes, one at a time."""
+        simulation, push = self.simulation, self.controls.torque(steps * self.simulation.dt)
+        simulation.push(push * simulation.runs[0].strength)
+        simulation.advance(steps)
 
     def _show(self, paused: bool, at_once: bool) -> None:
         slow = at_once or self._frames % _SLOW == 0
@@ -150,6 +157,7 @@ class Page:
             return
         other_count = len(simulation.runs) != len(self.simulation.runs)
         self.simulation = simulation
+        self.controls.torque(math.inf)  # pushes of keys do not outlive a run
         self._scene.start(simulation)
         self._last, self._owed = None, 0.0
         for client in self._server.get_clients().values() if other_count else ():
@@ -175,7 +183,7 @@ def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
         dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'
-        end = f"{'failed' if run.failed else run.ended} at t = {run.time:.2f} s"
+        end = f"{'failed by' if run.failed else f'{run.ended} at'} t = {run.time:.2f} s"
         status = escape(end) if run.ended else _numbers(simulation, k)
         lines.append(f"{dot} <b>{escape(run.name)}</b>")
         lines.append((_RED if run.failed else _GREY).format(status))

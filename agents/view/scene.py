@@ -77,7 +77,7 @@ class _Body:
         self._radius = max(mesh.radius, 0.6 * float(np.linalg.norm(start.position)))
         self._body = scene.add_frame(f"{root}/body", show_axes=False)
         self._parts = _add_mesh(scene, f"{root}/body", mesh, 1 / self._radius)
-        self._goal = None
+        self._goal, self._dock = None, np.array(run.dock) / self._radius
         if start.target is not None:
             self._goal = scene.add_frame(f"{root}/goal", show_axes=False)
             ghost = mesh.tinted(colors.GOAL)
@@ -111,7 +111,7 @@ class _Body:
         for part in self._parts:
             part.scale = round(now.scale, 2) / self._radius
         if self._goal is not None and now.target is not None:
-            self._goal.wxyz = now.target
+            self._goal.wxyz, self._goal.position = now.target, rotate(now.target, self._dock)
         vectors = (rotate(q, now.angular_velocity), now.angular_momentum, rotate(q, now.torque))
         for arrow, vector, limit in zip(self._arrows, vectors, self._limits, strict=True):
             size = float(np.linalg.norm(vector))
@@ -125,7 +125,7 @@ class _Body:
         if len(snapshots) > 1:
             q = np.array([one.quaternion for one in snapshots])
             places = np.array([one.position for one in snapshots]) / self._radius
-            points = places + rotate(q, np.broadcast_to(self._tip, places.shape))
+            points = places + rotate(q, np.outer([one.scale for one in snapshots], self._tip))
             self._line.points = np.stack([points[:-1], points[1:]], axis=1)
 
     def fail(self) -> None:

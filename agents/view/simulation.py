@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, task_of
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, task_of
 from rbgym.agents.judge.episodes import Player, contenders
 from rbgym.agents.policies import trained
 from rbgym.arguments import finite, positive
@@ -59,9 +59,9 @@ class _Run:
     """A motion that advances by steps of `dt` seconds, now at `time`. `push` adds a torque (3,)
     [N m, body axes] to all others; `snapshot` is the last good state. ended: the reason of its end,
     or ""; failed: whether a step could not be solved. rate, strength: a large angular velocity and
-    torque for this run."""
+    torque for this run. dock: the body's position at the target (3,) [m], target's axes."""
 
-    time, ended, failed = 0.0, "", False
+    time, ended, failed, dock = 0.0, "", False, (0.0, 0.0, 0.0)
 
     def _fail(self) -> None:
         self.ended, self.failed = "its equation could not be solved", True
@@ -111,25 +111,27 @@ class FreeRun(_Run):
 
 class TaskRun(_Run):
     """One episode of a task, from the start of `seed`; a step is a control period. policy: the name
-    of a controller, "pretrained", or a folder. env_kwargs: override those of its training; not
-    `disturbance`, which applies the page's torque. ValueError for arguments that env or policy
+    of a controller, "pretrained", or a folder. env_kwargs: override those of its training. The
+    page's torque is added to the task's `disturbance`. ValueError for arguments that env or policy
     refuses."""
 
     def __init__(
         self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None
     ) -> None:
         task_of(env_id)
-        if "disturbance" in (env_kwargs or {}):
-            raise ValueError("env-arg must leave out disturbance: the page uses it to push")
         _, (one,) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
         kwargs = dict(one.env_kwargs)
-        kwargs["disturbance"] = lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))
+        own = by_name("disturbance", kwargs.get("disturbance"))
+        if "torque" in own:
+            raise ValueError(f"disturbance must leave the torque to the page's push, got {own!r}")
+        push = {"torque": lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))}
+        kwargs["disturbance"] = own | push
         env = gym.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
         self._player = Player(one.policy, env, Starts([], [seed]))
         base: Any = env.unwrapped
         self.name = f"{policy}, {base.integrator}"
-        self.body, self.potential = base.body, base.potential
+        self.body, self.potential, self.dock = base.body, base.potential, base.goal.dock()
         self.dt, self.rate = base.dt, float(base.rate_limit)
         self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
 
@@ -298,9 +300,7 @@ class Scenario:
 
 def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: Any) -> Scenario:
     """The scenario of a command line: run k has scheme k and policy k; the last one of the shorter
-    list repeats. ValueError for too many, and for policies without an environment."""
-    if env_id is None and policies:
-        raise ValueError(f"policy must be left out without an env, got {list(policies)}")
+    list repeats. ValueError for too many."""
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))
     policies = tuple(policies) or tuple(actors(env_id)[:1]) or (IDLE,)
     count = max(len(schemes), len(policies))

@@ -18,7 +18,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: make .ven
 
 _COLOR_OF_FAILURE = """() => {
     const said = [...document.querySelectorAll("span")];
-    const failed = said.find(node => node.textContent.startsWith("failed at t ="));
+    const failed = said.find(node => node.textContent.startsWith("failed by t ="));
     return failed && getComputedStyle(failed).color;
 }"""
 
@@ -99,7 +99,7 @@ def test_another_body_is_another_picture(window):
 def test_torques_of_sliders_and_keys_are_shown_and_act(window):
     at_rest(window)
     window.tab("Run")
-    window.put("Step [ms]", 20)
+    window.put("Step [s]", 0.02)
     window.wait(lambda: window.time() == 0.0)
     window.tab("Push")
     window.put("Strength", 0.5)
@@ -128,7 +128,7 @@ def test_a_scheme_that_explodes_is_shown_in_red(window):
     window.tab("Start")
     window.put("Spin y [rad/s]", 30)
     window.field("Pause").uncheck()
-    window.wait(lambda: "failed at t =" in window.status())
+    window.wait(lambda: "failed by t =" in window.status())
     window.wait(lambda: window.page.evaluate(_COLOR_OF_FAILURE) == "rgb(213, 60, 50)")
     time = window.time()
     window.wait(lambda: window.time() > time + 0.5)  # the other goes on

@@ -4,6 +4,7 @@ import random
 import threading
 import time
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -12,7 +13,8 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.view import page as page_module
 from rbgym.agents.view.page import Page
 from rbgym.agents.view.server import close_server, open_server
-from rbgym.agents.view.simulation import Scenario
+from rbgym.agents.view.simulation import Scenario, Simulation, TaskRun
+from rbgym.envs.rendering import scene_of
 from view_client import until
 
 # Controls whose change compiles something first.
@@ -51,7 +53,7 @@ def say(line, page, name, value):
 def assert_serves(page):
     """Someone who looks sees the bodies move, and can stop them."""
     with looking(page) as line:
-        for name, value in (("paused", False), ("speed", "1"), ("dt", 20.0), ("size x", 1.0)):
+        for name, value in (("paused", False), ("speed", "1"), ("dt", 0.02), ("size x", 1.0)):
             say(line, page, name, value)
         until(lambda: page.controls.scenario().dt == 0.02 and page.simulation.dt == 0.02)
         before = page.simulation.steps
@@ -73,7 +75,6 @@ def test_bodies_move_while_someone_looks_and_stand_still_else(page):
 
 def test_a_paused_page_makes_single_steps(page):
     with looking(page) as line:
-        until(lambda: page.simulation.time > 0.1)
         say(line, page, "paused", True)
         until(lambda: page.controls.value("paused"))
         time.sleep(0.1)
@@ -83,17 +84,34 @@ def test_a_paused_page_makes_single_steps(page):
 
 
 def test_values_beyond_a_control_are_brought_within_it(page):
-    with looking(page) as line:
+    with looking(page) as line, looking(page) as other:
         say(line, page, "tilt", 1e8)
         say(line, page, "size x", -5)
         say(line, page, "rates z", float("nan"))
         say(line, page, "body", "no such body")
         say(line, page, "scheme 0", "no such scheme")
-        say(line, page, "seed", 7)
-        until(lambda: page.controls.scenario().seed == 7)
+        say(line, page, "seed", 1e30)
+        until(lambda: page.controls._handles["seed"].value == 999)
+        assert other.ping().wait(30)  # it is still connected
     scenario = page.controls.scenario()
     assert (scenario.tilt, scenario.size[0], scenario.body) == (180.0, 0.1, "box")
     assert (scenario.rates[2], scenario.schemes) == (-40.0, ())
+
+
+def pushed_steps(line, page, dt):
+    """For how many steps of dt seconds a key pushes, on a page that was paused."""
+    say(line, page, "dt", dt)
+    until(lambda: page.simulation.dt == dt)
+    simulation, made = page.simulation, []
+    advance = simulation.advance
+    simulation.advance = lambda n: made.append((n, simulation._torque[2] != 0)) or advance(n)
+    page.controls.kick(2, 1)
+    assert page.controls.torque().tolist() == [0.0, -0.5, 2.0]
+    say(line, page, "paused", False)
+    until(lambda: sum(n for n, _ in made) > 20)
+    say(line, page, "paused", True)
+    until(lambda: page.controls.value("paused"))
+    return sum(n for n, pushed in made if pushed)
 
 
 def test_a_push_is_that_of_the_sliders_and_of_keys_until_they_are_released(page):
@@ -102,9 +120,8 @@ def test_a_push_is_that_of_the_sliders_and_of_keys_until_they_are_released(page)
         say(line, page, "strength", 2.0)
         say(line, page, "torque y", -0.25)
         until(lambda: page.controls.torque().tolist() == [0.0, -0.5, 0.0])
-        page.controls.kick(2, 1)
-        assert page.controls.torque().tolist() == [0.0, -0.5, 2.0]
-        until(lambda: page.controls.torque().tolist() == [0.0, -0.5, 0.0])
+        say(line, page, "speed", "100")
+        assert [pushed_steps(line, page, dt) for dt in (0.2, 0.05)] == [1, 5]
         strength = page.simulation.runs[0].strength
         until(lambda: page.simulation.runs[0].snapshot().torque[1] == -0.5 * strength)
         page.controls.release()
@@ -126,8 +143,6 @@ def test_the_page_goes_on_under_a_flood_of_wishes(page):
     names = [name for name in page.controls._handles if not name.startswith(SLOW)]
     port, draw = page._server.get_port(), random.Random(5)
     view_client.press_hard(port, draw, [uuid(page, name) for name in names], 1000)
-    for _ in range(50):
-        view_client.knock(port, draw)
     assert_serves(page)
 
 
@@ -162,3 +177,17 @@ def test_the_command_ends_at_ctrl_c_and_says_where_it_was(monkeypatch):
     assert done.exit_code == 0
     assert done.stdout.startswith("rbgym: http://127.0.0.1:")
     assert done.stdout.endswith("rbgym: ended\n")
+
+
+def test_a_ghost_is_at_the_dock_and_a_trace_follows_the_size_of_the_body(page):
+    for env_id in ("TumblingCapture-v0", "ScalableSpin-v0"):
+        simulation = Simulation([TaskRun(env_id, seed=3)])
+        page._scene.start(simulation)
+        simulation.advance(9)
+        page._scene.update(simulation, traced=True)
+        (body,), scene = page._scene._bodies, scene_of(simulation.runs[0]._player.env)
+        if body._goal is not None:
+            assert np.allclose(body._goal.position * body._radius, scene.goal.position)
+        tip = body._line.points[-1, 1] * body._radius - scene.body.position
+        reach = scene.body.scale * np.abs(scene.body.mesh.vertices).max()
+        assert np.linalg.norm(tip) == pytest.approx(reach, rel=1e-4)

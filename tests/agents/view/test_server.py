@@ -75,8 +75,6 @@ def test_names_of_the_machine_can_be_given():
 def test_a_bad_address_is_refused_before_anything_is_opened():
     with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
         open_server("127.0.0.1", 70000)
-    with pytest.raises(ValueError, match="host must be this machine's address, got '192"):
-        open_server("192.0.2.1", 0)
 
 
 def test_nobody_can_ask_for_a_public_address(server, monkeypatch):

@@ -78,14 +78,6 @@ def test_changes_count_from_the_end_of_a_push():
     assert momentum_change == 0.0
 
 
-def test_in_gravity_the_vertical_momentum_is_what_is_conserved():
-    simulation = Simulation([FreeRun(BODY, "akw", potential=rbgym.HeavyTop(20.0), **START)])
-    simulation.advance(100)
-    moved = column(simulation, 0, "angular_momentum")
-    assert np.ptp(moved[:, 0]) > 1.0
-    assert simulation.changes(0)[1] < 1e-14
-
-
 def test_a_trail_is_bounded_and_at_even_times(monkeypatch):
     monkeypatch.setattr(module, "TRAIL", 200)
     simulation = Simulation([FreeRun(BODY, "quat_em", dt=0.004, angular_velocity=(0, 0, 1))])
@@ -99,7 +91,7 @@ def test_the_legend_tells_numbers_of_what_goes_and_the_end_of_what_does_not():
     simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
     simulation.advance(900)
     told = legend(simulation, problem="<b>no</b>")
-    assert f"failed at t = {simulation.runs[0].time:.2f} s" in told
+    assert f"failed by t = {simulation.runs[0].time:.2f} s" in told
     assert told.count("failed") == 1
     assert "&lt;b&gt;no" in told
     assert "compiling" in busy("Preparing")
@@ -127,14 +119,10 @@ def test_a_trained_policy_flies_its_task_whatever_the_limits(torque_limit):
     assert run.snapshot().goal_angle < math.radians(5.0)
 
 
-def test_a_trained_policy_is_refused_other_entries():
-    with pytest.raises(ValueError, match="observation"):
-        TaskRun("AttitudeSlew-v1", "pretrained", env_kwargs={"observation": "rotation_matrix"})
-
-
 def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
-    run = TaskRun("AttitudeSlew-v1", seed=1)
-    run.push(np.array([0.0, 0.01, 0.0]))
+    kwargs = {"disturbance": {"constant": (0.0, 0.004, 0.0)}}  # which a push does not replace
+    run = TaskRun("AttitudeSlew-v1", seed=1, env_kwargs=kwargs)
+    run.push(np.array([0.0, 0.006, 0.0]))
     start = run.snapshot()
     run.advance(10)
     alone = rbgym.simulate(
