@@ -168,10 +168,8 @@ def test_a_network_answers_a_quaternion_and_its_negative_alike(env_id, kwargs, c
     for each in (seen, turned):
         assert np.abs(answers(tmp_path, "float", each) - expected).max() < 1e-6
         assert np.abs(onnx_answers(tmp_path, each) - expected).max() < 2e-6
-    recurrent = RecurrentNetwork(
-        ((np.ones((8, width)), np.ones((8, 2)), np.ones(8)),), Network.random((2, channels), 0),
-        quaternions=quaternions,
-    )  # fmt: skip
+    cell, head = [*map(np.ones, ((8, width), (8, 2), 8))], Network.random((2, channels), 0)
+    recurrent = RecurrentNetwork((cell,), head, quaternions=quaternions)
     assert np.array_equal(recurrent.predict(turned)[0], recurrent.predict(seen)[0])
 
 
@@ -343,16 +341,8 @@ def test_what_no_contract_can_tell_is_refused(about, rule, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_lists_of_the_users_are_told_too(tmp_path):
-    told = export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), {"authors": ["A", 2.5]})
-    assert told["authors"] == ["A", 2.5]
-    assert 'authors: ["A", 2.5]' in (tmp_path / "policy.c").read_text()
-
-
 class Marked(NoPotential):
-    """Of its own, with a name that `HeavyTop` has."""
-
-    mgl: float
+    mgl: float  # as `HeavyTop` has
 
 
 @pytest.mark.compiled
@@ -464,9 +454,11 @@ def test_the_contract_of_a_callable_claims_nothing(tmp_path):
     assert "Infinity" not in (tmp_path / "policy.json").read_text()
 
 
-def test_no_name_ends_the_comment(tmp_path):
-    told = {"policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
-    export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), told)
+def test_the_comment_has_lists_and_no_name_ends_it(tmp_path):
+    about = {"authors": ["A", 2.5], "policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
+    told = export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), about)
+    assert about.items() <= told.items()
+    assert 'authors: ["A", 2.5]' in (tmp_path / "policy.c").read_text()
     answers(tmp_path, "float", np.zeros((1, 7)))
 
 
