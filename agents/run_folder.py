@@ -103,6 +103,16 @@ class Training:
     resumed_from: int | None
 
 
+def made_folder(folder: Any) -> Path:
+    """The path of a folder, made if missing; ValueError if it cannot be one."""
+    try:
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+    except (TypeError, ValueError, FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"folder must be the path of a folder, got {folder!r}: {error}") from None
+    return path
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path that replaces `path` once it is written and synced: `path`, or the

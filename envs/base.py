@@ -306,8 +306,10 @@ class _Described:
         if "observation" in setup.hooks:
             own = Column("observation", setup.width, unit="", low=-math.inf, high=math.inf)
             return placed((own,))
-        frame = setup.parts.goal.attitude_shown
-        return placed((*setup.parts.observation.table(frame), *setup.actuator.columns))
+        parts = setup.parts
+        words = "averaged over the last control period" if parts.sensor.shows_means() else ""
+        own = parts.observation.table(parts.goal.attitude_shown, words)
+        return placed((*own, *setup.actuator.columns))
 
     @property
     def parameters(self) -> dict[str, Any]:

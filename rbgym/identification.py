@@ -32,7 +32,7 @@ _ONES = np.zeros((6, 3, 3))  # the symmetric tensors that are 1 there
 _ONES[range(6), _AT[0], _AT[1]] = _ONES[range(6), _AT[1], _AT[0]] = 1.0
 _LOWER = np.tril_indices(3)
 _UNIT = 1e-3  # largest error of a quaternion's length: logs have few digits
-_NOISE = 1e-30, 1e30  # range of a given noise, so that its square is a finite divisor
+_NOISE = 1e-30, 1e30  # range of a noise and of a tensor, so that its square is a finite divisor
 _LEAST = 1e-7  # least noise [rad], and relative to the rates: below is round-off
 _EDGE = 1e-6  # least second moment of mass, relative to the largest: no plate is thinner
 _STEP = 1e-6  # of the differences: an angle [rad], and relative to rates and tensor
@@ -242,6 +242,11 @@ def _balance(data: _Samples) -> _Guess:
     found, _, rank, _ = np.linalg.lstsq(A, y.reshape(-1), rcond=1e-10)
     if rank < 9:
         raise _unobservable(data)
+    if not _NOISE[0] < (size := np.abs(found[:6]).max()) < _NOISE[1]:  # the fit squares it
+        raise ValueError(
+            "torques and rotor_momentum must give a tensor between 1e-30 and 1e30 kg m^2, "
+            f"got one of {size:.3g}"
+        )
     inertia = _valid(np.einsum("k,kij->ij", found[:6], _ONES), 0.05)
     return _Guess(data.q[0], data.rates[0] - bias, inertia, bias)
 

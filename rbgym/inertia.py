@@ -130,7 +130,7 @@ def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
         for one in own:
             base, placed = _attach(one, fixed)
             found.setdefault(base, []).append(placed)
-    except (OSError, TypeError, ValueError, ElementTree.ParseError) as error:
+    except (OSError, TypeError, ValueError, LookupError, ElementTree.ParseError) as error:
         raise ValueError(f"path must be a URDF file, got {path!r}: {error}") from None
     known = list(found)
     name = known[0] if link is None and len(known) == 1 else link

@@ -157,6 +157,7 @@ def test_links_behind_joints_that_move_and_on_the_world_are_bodies_of_their_own(
     [
         ("robot", "mujoco", "its root is <mujoco>, not <robot>"),
         ("</robot>", "", "no element found"),
+        ("\n<robot", '<?xml version="1.0" encoding="none"?><robot', "unknown encoding: none"),
         ('value="3"', 'value="heavy"', "value of the inertial of link 'hub' must be 1 finite"),
         ('value="3"', 'value="nan"', "value of the inertial of link 'hub' must be 1 finite"),
         ("<mass", "<weight", "value of the inertial of link 'hub' must be 1 finite .* got None"),

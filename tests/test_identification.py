@@ -214,6 +214,8 @@ def test_a_body_that_rests_or_turns_about_one_axis_is_refused():
         ("torques", lambda x: x[:-1]),
         ("torques", lambda x: "hard"),
         ("torques", lambda x: None),
+        ("torques", lambda x: 1e90 * x),
+        ("torques", lambda x: 1e-90 * x),
         ("rotor_momentum", lambda x: np.ones((20, 3))),
         ("rate_noise", lambda x: 5e-324),
         ("attitude_noise", lambda x: -1.0),

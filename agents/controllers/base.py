@@ -44,7 +44,7 @@ class Plant:
 
     def __init__(self, env: Any, out: int | None = None) -> None:
         base, episodes = episodes_of(env)
-        _refuse_wrappers(env)
+        refuse_wrappers(env)
         actuator: Any = base.actuator
         parts, assembly = episodes.setup.parts, episodes.setup.actuator
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
@@ -154,7 +154,7 @@ def without(wheels: Any, out: int | None) -> Any:
     return replace(wheels, axes=axes)
 
 
-def _refuse_wrappers(env: Any) -> None:
+def refuse_wrappers(env: Any) -> None:
     """ValueError if a wrapper changes observations or actions, which laws need as the env defines
     them."""
     space, layer = env.unwrapped.observation_space, env

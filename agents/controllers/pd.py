@@ -91,11 +91,9 @@ class AxisPD(BodyLaw):
     def torque(self, q: Array, omega: Array, wanted: Array | None = None) -> Array:
         goal, then = self.goal, multiply(q, from_rotation_vector(0.5 * self.dt * omega))
         up = rotate_inverse(then, np.array([0.0, 0.0, 1.0]))
-        direction = up
-        if goal.sin_nutation != 0.0:
-            across = self.axis - (up @ self.axis)[:, None] * up
-            across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-9)
-            direction = goal.cos_nutation * up + goal.sin_nutation * across
+        across = self.axis - (up @ self.axis)[:, None] * up
+        across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-9)
+        direction = goal.cos_nutation * up + goal.sin_nutation * across
         lever = np.cross(self.axis, direction)
         error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
         gap = omega - goal.precession * up - goal.spin * self.axis

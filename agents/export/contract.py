@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbgym import __version__
-from rbgym.agents.controllers.base import read_by_laws, relative
+from rbgym.agents.controllers.base import read_by_laws, refuse_wrappers, relative
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined, read_by_networks
 from rbgym.envs.base import AttitudeEnv
@@ -24,10 +24,11 @@ Entry = dict[str, Any]
 
 
 def checked_env(env: Any) -> AttitudeEnv:
-    """The unwrapped single env; ValueError for any other."""
+    """The unwrapped single env; ValueError for any other, and for `refuse_wrappers`."""
     base = getattr(env, "unwrapped", None)
     if not isinstance(base, AttitudeEnv):
         raise ValueError(f"env must be a single environment of rbgym, got {env!r}")
+    refuse_wrappers(env)
     return base
 
 
@@ -43,21 +44,25 @@ def row(env: AttitudeEnv, policy: Any, observation: Any) -> Any:
 
 def contract(env: AttitudeEnv, policy: Any, about: Mapping[str, Any] | None) -> dict[str, Any]:
     """The contract as data for JSON. about: further entries, such as the policy's name; ValueError
-    for values that JSON cannot hold."""
+    for the name of an entry that it has, and for values that JSON cannot hold."""
     try:
         more = json.loads(json.dumps(dict(about or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise ValueError(f"about must be a dict of plain data, got {about!r}") from None
     columns = (read_by_networks if isinstance(policy, Network) else read_by_laws)(env)
-    return {
-        "rbgym": __version__,
-        **more,
+    own = {
         "control_period_s": env.dt,
         "conventions": CONVENTIONS,
         "observation": _entries(columns.values()),
         "action": _entries(env.commands.values()),
         "resolved": env.resolved,
     }
+    if taken := more.keys() & {"rbgym", *own, "golden"}:
+        raise ValueError(f"about must have names of its own, got the contract's {sorted(taken)}")
+    whole = {"rbgym": __version__, **more, **own}
+    # JSON has no infinity: the bound of an unbounded side is null.
+    found: Entry = json.loads(json.dumps(whole), parse_constant=lambda _: None)
+    return found
 
 
 def _entries(columns: Iterable[Column]) -> list[Entry]:

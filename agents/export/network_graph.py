@@ -11,7 +11,7 @@ from rbgym.agents.export.contract import checked_env, contract
 from rbgym.agents.export.source import bare, met
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.forward import OUTPUTS
-from rbgym.agents.run_folder import replacing
+from rbgym.agents.run_folder import made_folder, replacing
 
 OPSET, IR = 17, 8  # versions that runtimes from 2022 on read
 _NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}
@@ -81,9 +81,7 @@ def export_onnx(
     )
     helper.set_model_props(model, {"contract": json.dumps(content)})
     checker.check_model(model, full_check=True)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "policy.onnx") as temporary:
+    with replacing(made_folder(folder) / "policy.onnx") as temporary:
         temporary.write_bytes(model.SerializeToString())
     return content
 

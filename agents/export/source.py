@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -18,8 +19,8 @@ from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import quaternions_of
-from rbgym.agents.run_folder import replacing, write_json
-from rbgym.potentials import SoftWall
+from rbgym.agents.run_folder import made_folder, replacing, write_json
+from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.potentials import soft_wall as wall
 from rbgym.quaternion import conjugate, multiply
 
@@ -62,15 +63,15 @@ def export_c(
 
     policy: a Network or a TrainedPolicy that has one, or a law that docs/export.md names, also for
     wheels or coils; a linear law u = K x is a Network of one layer. The golden vectors of a law
-    with memory are consecutive. env: a single env whose observations the policy reads; it is reset
-    and flown for the golden vectors. about: further entries of the contract. Raises ValueError,
-    which names the laws that can be written, for any other policy.
+    with memory are consecutive. env: a single env whose observations the policy reads, without
+    wrappers that change them; a copy of it flies for the golden vectors. about: further entries of
+    the contract. Raises ValueError, which names the laws that can be written, for any other policy.
     """
-    folder, base = Path(folder), checked_env(env)
+    base = checked_env(env)
     policy = bare(policy, base)
-    pieces, numbers, sharp = _parts(policy)
-    seen, answers = met(base, policy)
     content = contract(base, policy, about)
+    pieces, numbers, sharp = _parts(policy, sum(one["size"] for one in content["observation"]))
+    seen, answers = met(base, policy)
     remembered = policy.memory.width if isinstance(policy, Network) and policy.memory else 0
     sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "REMEMBERED": remembered,
              "VECTORS": len(seen), "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
@@ -87,7 +88,7 @@ def export_c(
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
     text = (_comment(content), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
             test)  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = made_folder(folder)
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
         temporary.write_text("\n".join(text), "ascii")
@@ -104,9 +105,10 @@ def bare(policy: Any, env: Any) -> Any:
 
 
 def met(env: Any, policy: Any) -> tuple[Any, Any]:
-    """Fly the episode of seed 0; returns observations (n, width) and the policy's answers to them
-    (n, channels), both float32. The observations are spread over the episode; for a law with memory
-    they are its first."""
+    """Fly the episode of seed 0 in a copy of env; returns observations (n, width) and the policy's
+    answers to them (n, channels), both float32. The observations are spread over the episode; for a
+    law with memory they are its first."""
+    env = deepcopy(env)
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
     answers: list[Any] = []
@@ -129,9 +131,9 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
     return np.array(seen)[picked], np.array(answers)[picked]
 
 
-def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
+def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     """The pieces, numbers by name, more than the code needs, and the C type in which the code
-    equals `predict`."""
+    equals `predict`. width: number of columns that the policy is given."""
     if isinstance(policy, Network):
         remembers = [] if policy.memory is None else [policy.memory.name]
         return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
@@ -150,9 +152,9 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
                     "wheel_inertia": wheels.inertia, "coulomb": wheels.coulomb,
                     "viscous": wheels.viscous, "wheels": len(law.share),
                     "out": -1 if law.out is None else law.out}  # fmt: skip
-        out, law = [*out, "wheels"], law.law
+        out, width, law = [*out, "wheels"], law.first, law.law
     elif isinstance(law, controllers.MagneticAllocation):
-        numbers, out, law = _of_field(law, law.first), ["coils"], law.law
+        numbers, out, width, law = _of_field(law, law.first), ["coils"], law.first, law.law
     if type(law) not in _LAWS:
         able = ", ".join(kind.__name__ for kind in _LAWS)
         late = isinstance(law, controllers.Foreseeing)
@@ -161,10 +163,10 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
             f"policy must be a network without LSTM or one of the laws {able}, without a delay "
             f"or a lag, got {got if late else type(law).__name__}"
         )
-    piece, numbers = _LAWS[type(law)], _of_law(law) | numbers
+    piece, numbers = _LAWS[type(law)], _of_law(law, width) | numbers
     follow = ["moving_target"] if getattr(law, "moving", False) and law.dt else []
     if isinstance(law, controllers.PosePD):
-        out = [*(["dock"] if follow else []), "pose"]
+        out = [*(["dock"] if law.moving else []), "pose"]
     elif isinstance(law, controllers.MagneticRate):
         out = ["coils"]
     if isinstance(law, controllers.SunPointing):
@@ -172,7 +174,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     caught = []
     if isinstance(law, controllers.SwingUp):  # another law catches it upright
         caught = [_rename(_piece(_LAWS[type(law.catcher)]), {"torque": "upright"})]
-        numbers |= _parts(law.catcher)[1]
+        numbers |= _parts(law.catcher, width)[1]
     before, after = ["sight", *follow, "look"], [piece, *(out or ["direct"])]
     if isinstance(law, controllers.BDot | controllers.SpinByScale):
         before, after = [], [piece]
@@ -181,7 +183,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """`_parts` of a supervisor: the pointing law, the damping law, the filter and the modes."""
-    pieces, numbers, sharp = _parts(policy.pointing)
+    pieces, numbers, sharp = _parts(policy.pointing, 0)
     found, damping = policy.filter, policy.damping
     if found.tracker is not None:
         raise ValueError(
@@ -239,8 +241,8 @@ def _of_network(network: Network) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_law(law: Any) -> dict[str, Any]:
-    """The attributes of a law, and what else its piece needs."""
+def _of_law(law: Any, width: int) -> dict[str, Any]:
+    """The attributes of a law, and what else its piece needs. width: see `_parts`."""
     numbers = {"rates": 4, "columns": 7, "wanted": np.zeros(3)} | vars(law)
     if isinstance(law, controllers.BDot | controllers.MagneticRate):
         return numbers | _of_field(law, law.width) | {"drag": law.factor * law.gain}
@@ -249,7 +251,7 @@ def _of_law(law: Any) -> dict[str, Any]:
         return numbers | {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
                           "force": law.strength * scaling.force}  # fmt: skip
     numbers |= {"mass": law.body.mass, "facets": len(law.envelope)}
-    if law.width == 10:
+    if (width if law.width is None else law.width) == 10:
         numbers["columns"] = 10
     if isinstance(law, controllers.SunPointing):
         numbers |= {"sun": law.cells, "cells": len(law.facing), "normals": law.facing,
@@ -260,7 +262,7 @@ def _of_law(law: Any) -> dict[str, Any]:
         boresights, halves = zip(*law.cones, strict=True)
         numbers |= {"boresights": np.array(boresights, float), "half": np.array(halves, float),
                     "cones": len(law.cones), "middles": law.column, "part": attitude.PLACES,
-                    "places": len(attitude.PLACES), "half_pi": np.pi / 2}  # fmt: skip
+                    "places": len(attitude.PLACES), "half_pi": np.pi / 2, "columns": 7}  # fmt: skip
     if isinstance(law, controllers.SwingUp):
         numbers |= {"mgl": law.potential.mgl, "push": law.gain, "time": law.damping_time,
                     "near": np.cos(law.capture)}  # fmt: skip
@@ -270,7 +272,7 @@ def _of_law(law: Any) -> dict[str, Any]:
         sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
         numbers |= {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
     elif isinstance(law, controllers.AxisPD):
-        numbers["mgl"] = getattr(law.potential, "mgl", 0.0)
+        numbers["mgl"] = law.potential.mgl if isinstance(law.potential, HeavyTop) else 0.0
     return numbers
 
 

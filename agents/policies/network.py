@@ -25,9 +25,8 @@ _PARTS = ("input", "output", "bias")
 Arrays = dict[str, NDArray[Any]]
 QUATERNIONS = "quaternions must be first columns"
 # Quaternion columns to which envs give the canonical sign.
-_CANONICAL = frozenset(
-    {"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal", "desired_goal"}
-)
+_CANONICAL = frozenset({"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal",
+                        "desired_goal", "star_tracker"})  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

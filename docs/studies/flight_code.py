@@ -58,7 +58,8 @@ def measured(env_id: str, law: str | None, folder: Path) -> list[Any]:
     most of the golden vectors; the most calls of functions of <math.h> among them."""
     env = gym.make(env_id)
     export_c(folder, load(env_id) if law is None else controllers.make(law, env), env)
-    text, data = (folder / "policy.c").read_text(), json.loads((folder / "policy.json").read_text())
+    text = (folder / "policy.c").read_text()
+    golden = json.loads((folder / "policy.json").read_text())["golden"]
     real = "-DRBGYM_DOUBLE" if "#ifndef RBGYM_DOUBLE" in text else "-URBGYM_DOUBLE"
     (folder / "size.c").write_text(text + "\nconst char rbgym_size[sizeof(rbgym_memory)] = {1};\n")
     subprocess.run(["gcc", "-std=c99", "-Os", real, "-c", "size.c"], cwd=folder, check=True)
@@ -75,7 +76,7 @@ def measured(env_id: str, law: str | None, folder: Path) -> list[Any]:
             parts.append(f"{gives} __real_{name}({takes}); {gives} __wrap_{name}({takes}) "
                          f"{{ counted[0]++; counted[1] += {int(kind > 3)}; "
                          f"return __real_{name}({hands}); }}")  # fmt: skip
-    seen = json.dumps(data["golden"]["observations"]).replace("[", "{").replace("]", "}")
+    seen = json.dumps(golden["observations"]).replace("[", "{").replace("]", "}")
     parts.append(f"static const float SEEN[VECTORS][OBSERVATIONS] = {seen};\n{DRIVER}")
     (folder / "count.c").write_text("\n".join([wrapped, *parts]))
     flags = ["-std=gnu99", "-O0", "-fno-builtin", "-DRBGYM_DOUBLE", "-o", "count", *names, "-lm"]

@@ -224,10 +224,10 @@ class Offset(More):
         put_within(buffer, k + 3 * LANES, (v[0] / fast, v[1] / fast, v[2] / fast), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
-        words = "from the dock"
+        far, fast, words = self.distance, self.speed, "relative to the dock"
         return (
-            Column("position", 3, unit="m", frame=BODY, scale=self.distance, words=words),
-            Column("velocity", 3, unit="m/s", frame=BODY, scale=self.speed),
+            Column("position", 3, unit="m", frame=BODY, scale=far, words="from the dock"),
+            Column("velocity", 3, unit="m/s", frame=BODY, scale=fast, words=words),
         )
 
 
@@ -292,11 +292,12 @@ class Observation(Part):
         self.more.write_more(rows, buffer, i, k, q, wanted)
         self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
 
-    def table(self, frame: str) -> tuple[Column, ...]:
-        """All columns except the actuator's; frame: of the attitude, if its form has none."""
+    def table(self, frame: str, words: str = "") -> tuple[Column, ...]:
+        """All columns except the actuator's; frame: of the attitude, if its form has none; words:
+        of the rates."""
         form = [replace(one, frame=one.frame or frame) for one in self.form.columns()]
         shows = self.rates_width() > 0
-        rates = [rates_column("angular_velocity", self.scale, self.most)] if shows else []
+        rates = [rates_column("angular_velocity", self.scale, self.most, words)] if shows else []
         return (*form, *rates, *self.more.columns(), *self.also.columns())
 
 
@@ -306,10 +307,10 @@ class WithoutRates(Observation):
     rates_width = constant(0)
 
 
-def rates_column(name: str, scale: float, most: Vector) -> Column:
+def rates_column(name: str, scale: float, most: Vector, words: str = "") -> Column:
     """Rates in body axes / scale [rad/s], within +-most."""
     low = [-value for value in most]
-    return Column(name, 3, unit="rad/s", frame=BODY, scale=scale, low=low, high=most)
+    return Column(name, 3, unit="rad/s", frame=BODY, scale=scale, low=low, high=most, words=words)
 
 
 @inlined

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from family import IDS, SLEW, make
+from pages import loaded
 from rbgym.agents import controllers, load
 from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
@@ -24,6 +25,8 @@ from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
 from rbgym.agents.policies.memory import Integral, Trend
 from rbgym.agents.policies.network import quaternions_of
+from rbgym.envs.parts.goals import Axis
+from rbgym.potentials import NoPotential
 from rbgym.quaternion import rotate
 
 pytestmark = pytest.mark.interpreted
@@ -141,9 +144,13 @@ def test_a_network_with_a_memory_answers_in_c_as_in_python(memory, tmp_path):
         export_onnx(tmp_path, network, env)
 
 
-@pytest.mark.parametrize("env_id", [SLEW, "AttitudeReach-v0", "AttitudeTracking-v1"])
-def test_a_network_answers_a_quaternion_and_its_negative_alike(env_id, tmp_path):
-    env = gym.make(env_id, **({"preview": 1.0} if "Tracking" in env_id else {}))
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "count"),
+    [(SLEW, {}, 1), (SLEW, {"sensor": {"star_tracker": {"flag": True}}}, 2),
+     ("AttitudeReach-v0", {}, 3), ("AttitudeTracking-v1", {"preview": 1.0}, 2)],
+)  # fmt: skip
+def test_a_network_answers_a_quaternion_and_its_negative_alike(env_id, kwargs, count, tmp_path):
+    env = gym.make(env_id, **kwargs)
     quaternions = quaternions_of(env)
     width, (channels,) = gym.spaces.flatdim(env.observation_space), env.action_space.shape
     network = Network.random((width, 8, channels), 0)
@@ -156,15 +163,13 @@ def test_a_network_answers_a_quaternion_and_its_negative_alike(env_id, tmp_path)
         turned[:, k : k + 4] *= -1
     own = replace(network, quaternions=quaternions)
     expected = own.predict(seen)[0]
-    assert len(quaternions) > (env_id != SLEW)
+    assert len(quaternions) == count
     assert np.array_equal(own.predict(turned)[0], expected)
     for each in (seen, turned):
         assert np.abs(answers(tmp_path, "float", each) - expected).max() < 1e-6
         assert np.abs(onnx_answers(tmp_path, each) - expected).max() < 2e-6
-    recurrent = RecurrentNetwork(
-        ((np.ones((8, width)), np.ones((8, 2)), np.ones(8)),), Network.random((2, channels), 0),
-        quaternions=quaternions,
-    )  # fmt: skip
+    cell, head = [*map(np.ones, ((8, width), (8, 2), 8))], Network.random((2, channels), 0)
+    recurrent = RecurrentNetwork((cell,), head, quaternions=quaternions)
     assert np.array_equal(recurrent.predict(turned)[0], recurrent.predict(seen)[0])
 
 
@@ -325,27 +330,41 @@ def test_a_self_test_notices_what_is_wrong(pattern, wrong, tmp_path):
         answers(tmp_path, "float", np.zeros((1, 7)), "other")
 
 
-@pytest.mark.parametrize("about", [{"policy": np.ones(3)}, 3, {"x": np.nan}])
-def test_what_no_json_can_tell_is_refused(about, tmp_path):
-    with pytest.raises(ValueError, match="about must be a dict of plain data"):
+@pytest.mark.parametrize(
+    ("about", "rule"),
+    [*((about, "be a dict of plain data") for about in ({"policy": np.ones(3)}, 3, {"x": np.nan})),
+     *(({name: 1}, "have names of its own") for name in ("rbgym", "action", "golden"))],
+)  # fmt: skip
+def test_what_no_contract_can_tell_is_refused(about, rule, tmp_path):
+    with pytest.raises(ValueError, match=f"about must {rule}"):
         export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), about)
     assert not any(tmp_path.iterdir())
 
 
-def test_lists_of_the_users_are_told_too(tmp_path):
-    told = export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), {"authors": ["A", 2.5]})
-    assert told["authors"] == ["A", 2.5]
-    assert 'authors: ["A", 2.5]' in (tmp_path / "policy.c").read_text()
+class Marked(NoPotential):
+    mgl: float  # as `HeavyTop` has
 
 
-def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
-    env = make("AttitudeTracking-v1")
-    limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
-    law = controllers.AttitudePD(env.body, env.torque_limit, **limits)
-    law.width = 10
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("env_id", "kind", "other"),
+    [("AttitudeTracking-v1", "AttitudePD", {"dt": 0.0}), ("AttitudeTracking-v1", "Hysteretic", {}),
+     ("TumblingCapture-v0", "PosePD", {"dt": 0.0}),
+     ("RigidTop-v0", "AxisPD", {"goal": Axis.at(-0.3, 0.0, 0.0)}),
+     ("RigidTop-v0", "AxisPD", {"goal": Axis.at(3.5, 0.0, 0.0)}),
+     ("RigidTop-v0", "AxisPD", {"potential": Marked(3.0)})],
+)  # fmt: skip
+def test_a_law_of_the_users_answers_in_c_as_in_python(env_id, kind, other, tmp_path):
+    env = make(env_id)
+    law = replace(getattr(controllers, kind).for_env(env), **other)
     export_c(tmp_path, law, env)
-    seen = flown(env, controllers.make("pd", env))[0]
-    assert furthest(answers(tmp_path, "double", seen), law.predict(seen)[0]) <= 1.0
+    seen, expected = flown(env, law)
+    assert furthest(answers(tmp_path, "double", seen), expected) <= 1.0
+
+
+def test_the_study_of_sizes_counts_bytes_and_operations(tmp_path):
+    code, memory, mean, most, calls = loaded("studies/flight_code").measured(SLEW, "pd", tmp_path)
+    assert code > 1000 > most >= mean > 100 > memory > calls == 0
 
 
 def spread(entries, name):
@@ -419,7 +438,8 @@ def test_the_contract_says_what_the_sun_sensor_and_the_magnetometer_show(tmp_pat
     sensor = {"sun_sensor": {"noise": 1e-3}, "magnetometer": {"noise": 1e-9}}
     env = make("MagneticPointing-v0", sensor=sensor)
     told = export_c(tmp_path, Network.random((env.observation_space.shape[0], 3), 0), env)
-    sun, field = told["observation"][3:]
+    rates, _, sun, field = told["observation"][1:]
+    assert rates["what"] == "averaged over the last control period"
     assert (sun["name"], sun["unit"], sun["frame"]) == ("sun_direction", "1", "body axes")
     assert (field["name"], field["unit"], field["frame"]) == ("magnetic_field", "T", "body axes")
     assert sun["scale"] == [1.0] * 3
@@ -430,11 +450,15 @@ def test_the_contract_of_a_callable_claims_nothing(tmp_path):
     env = make(SLEW, observation=lambda state: state["quaternion"])
     (entry,) = export_c(tmp_path, Network.random((4, 3), 0), env)["observation"]
     assert (entry["name"], entry["size"], entry["unit"]) == ("observation", 4, "")
+    assert entry["low"] == entry["high"] == [None] * 4
+    assert "Infinity" not in (tmp_path / "policy.json").read_text()
 
 
-def test_no_name_ends_the_comment(tmp_path):
-    told = {"policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
-    export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), told)
+def test_the_comment_has_lists_and_no_name_ends_it(tmp_path):
+    about = {"authors": ["A", 2.5], "policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
+    told = export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), about)
+    assert about.items() <= told.items()
+    assert 'authors: ["A", 2.5]' in (tmp_path / "policy.c").read_text()
     answers(tmp_path, "float", np.zeros((1, 7)))
 
 
@@ -458,14 +482,23 @@ def test_other_laws_are_refused(name, kwargs, kind, tmp_path):
 
 def test_a_network_with_memory_and_other_envs_are_refused(tmp_path):
     cell = (np.zeros((16, 7)), np.zeros((16, 4)), np.zeros(16))
-    network = RecurrentNetwork((cell,), Network.random((4, 3), 0))
+    network, env = RecurrentNetwork((cell,), Network.random((4, 3), 0)), make(SLEW)
+    env.reset(seed=7)
+    before = env.get_state()["rows"]
+    (tmp_path / "file").touch()
     for export in (export_c, export_onnx):
+        for folder in (3, None, tmp_path / "file", tmp_path / "file/x"):
+            with pytest.raises(ValueError, match="folder must be the path of a folder, got"):
+                export(folder, Network.random((7, 3), 0), env)
+        with pytest.raises(ValueError, match=r"must have no wrapper.*got TransformAction"):
+            export(tmp_path, network, gym.wrappers.TransformAction(env, abs, env.action_space))
         with pytest.raises(ValueError, match=r"without (memory|LSTM).*got RecurrentNetwork"):
-            export(tmp_path, network, make(SLEW))
+            export(tmp_path, network, env)
         with pytest.raises(ValueError, match="single environment of rbgym"):
             export(tmp_path, Network.random((4, 2), 0), gym.make("CartPole-v1"))
         with pytest.raises(ValueError, match="observation must have shape"):
-            export(tmp_path, Network.random((4, 3), 0), make(SLEW))
+            export(tmp_path, Network.random((4, 3), 0), env)
+    assert np.array_equal(env.get_state()["rows"], before)
 
 
 def onnx_answers(folder, seen):

@@ -4,8 +4,8 @@ void rbgym_begin(rbgym_memory *memory)
     memory->timed = 0;
 }
 
-/* A control period without a sample. A filter that finds the attitude propagates it, for at most
-   DOUBTS control periods in a row; any other memory is cleared. */
+/* A control period without a sample. A filter that finds the attitude propagates it, for fewer
+   than DOUBTS control periods in a row; any other memory is cleared. */
 static void lose(rbgym_memory *memory)
 {
 #ifdef DOUBTS

@@ -13,7 +13,7 @@ static void torque(const sight *now, real u[3])
     for (i = 0; i < 3; i++) { to[i] = AXIS[i] - height * up[i]; }
     size = FMAX(SQRT(dot(to, to)), (real)1e-9);
     for (i = 0; i < 3; i++) {
-        to[i] = SIN_NUTATION > (real)0 ? COS_NUTATION * up[i] + SIN_NUTATION * to[i] / size : up[i];
+        to[i] = COS_NUTATION * up[i] + SIN_NUTATION * to[i] / size;
         gap[i] = omega[i] - PRECESSION * up[i] - SPIN * AXIS[i];
     }
     add_cross(AXIS, to, error);

@@ -12,7 +12,7 @@ static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], r
     for (i = 0; i < 3; i++) {
         F[i] = MASS * PULL * (-DISTANCE * p[i] / FMAX(r, (real)1e-9) * speed - SPEED * v[i]);
     }
-#ifdef FOLLOWS
+#if COLUMNS > 7
     add_swing(&now, F);
 #endif
     for (i = 0; i < 3; i++) {
