@@ -12,6 +12,7 @@ from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import FIGURES, Plan
 from rbgym.agents.campaigns.replay import Replay
 from rbgym.agents.campaigns.report import Report, Requirement, contributions
+from rbgym.arguments import flag
 
 __all__ = [
     "FIGURES",
@@ -55,6 +56,12 @@ def campaign(
     number of processes, by default as joblib is configured. with_budget: fly the campaign again
     without each source. Raises ValueError for bad arguments.
     """
+    if not isinstance(out, str | Path) or Path(out).is_file():
+        raise ValueError(f"out must be a folder, got {out!r}")
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
+        raise ValueError(f"jobs must be an integer other than 0, got {jobs!r}")
+    flag("with_budget", with_budget)
+    flag("progress", progress)
     plan = Plan.of(
         env_id, policies, spread=spread, env_kwargs=env_kwargs, seed=seed, window=window,
         estimator=estimator, impossible=impossible, group=group,

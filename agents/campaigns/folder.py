@@ -8,6 +8,7 @@ runs.parquet, runs.csv     one row for each run and contender
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,17 +38,20 @@ class Campaign:
 
     def __init__(self, plan: Plan, folder: Path, runs: int) -> None:
         self.plan, self.folder, self.runs = plan, Path(folder), count("runs", runs)
-        self.groups = range(-(-self.runs // plan.group))
+        self.groups = range(-(-self.runs // count("group", plan.group)))
 
     @classmethod
     def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
         """Open the campaign in a folder; ValueError if there is none. policies: by name, those that
         are objects, which the folder cannot hold."""
-        config = read_json(Path(folder) / "campaign.json")
-        plan = dict(config["plan"])
-        plan["policies"] |= policies or {}
-        plan["env_kwargs"] = rebuilt(plan["env_kwargs"])
-        return cls(Plan(**plan), Path(folder), config["runs"])
+        config = _config(Path(folder))
+        try:
+            plan = Plan(**config["plan"])
+            found, kwargs = dict(plan.policies) | dict(policies or {}), dict(plan.env_kwargs)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{str(folder)!r} holds no plan of a campaign: {error}") from None
+        plan = replace(plan, policies=found, env_kwargs=rebuilt(kwargs))
+        return cls(plan, Path(folder), config["runs"])
 
     @cached_property
     def pilot(self) -> Pilot:
@@ -62,10 +66,10 @@ class Campaign:
         default that of `joblib.parallel_config`, or one. After an interruption at any moment, call
         it again to continue. Raises ValueError for draws that are impossible, and if the folder
         holds another campaign."""
-        self._claim()
         if self.plan.impossible == "refuse":
             self.pilot.spread.check(self.runs, self.plan.group)
-        left = [one for one in self.groups if not self._rows(one).exists()]
+        self._claim()
+        left = [one for one in self.groups if not self._is_flown(one)]
         try:
             pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
         except ValueError:  # some backends give all results at the end
@@ -82,7 +86,7 @@ class Campaign:
         path, own = self.folder / "campaign.json", plain(vars(self.plan))
         config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": own}
         if path.exists():
-            there = read_json(path)
+            there = _config(self.folder)
             was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
             if new := [f"{n} {was.get(n)!r} -> {v!r}" for n, v in now.items() if was.get(n) != v]:
                 raise ValueError(
@@ -93,6 +97,15 @@ class Campaign:
 
     def _rows(self, group: int) -> Path:
         return self.folder / "groups" / f"{group:06d}.parquet"
+
+    def _is_flown(self, group: int) -> bool:
+        """Whether both files of a group are there and can be read."""
+        try:
+            parquet.read_metadata(self._rows(group))
+            np.load(self._rows(group).with_suffix(".npz")).close()
+        except Exception:  # what damaged data raise is any library's own
+            return False
+        return True
 
     def _write(self) -> None:
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
@@ -105,9 +118,11 @@ class Campaign:
     def columns(self) -> dict[str, dict[str, NDArray[Any]]]:
         """The columns (runs,) by name, of each contender: numbers, booleans (`success`) or text
         (`ended`). ValueError if runs are missing."""
-        path = self.folder / "runs.parquet"
-        table = parquet.read_table(path) if path.exists() else None
-        if table is None or len(table) != self.runs * len(self.plan.policies):
+        try:
+            table = parquet.read_table(self.folder / "runs.parquet")
+        except (OSError, ValueError):  # absent or damaged
+            table = ()
+        if len(table) != self.runs * len(self.plan.policies):
             raise ValueError(f"{str(self.folder)!r} lacks some of its runs: fly it again")
         found = {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
         names = found["contender"]
@@ -133,15 +148,27 @@ class Campaign:
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
         """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg], to 5 %, over the
-        runs still in flight. They come from the histograms of whole groups."""
+        runs still in flight, nan without any. They come from the histograms of whole groups."""
         counts: Any = 0
         for group in self.groups:
-            with np.load(self._rows(group).with_suffix(".npz")) as found:
-                counts, time = counts + found[contender], found["time"]
+            path = self._rows(group).with_suffix(".npz")
+            try:
+                with np.load(path) as found:
+                    counts, time = counts + found[f"of {contender}"], found["time"]
+            except Exception as error:  # what damaged data raise is any library's own
+                raise ValueError(f"{str(path)!r} is damaged ({error}): fly it again") from None
         below = np.cumsum(counts, axis=1)
         wanted = np.asarray([*quantiles])[:, np.newaxis] * below[:, -1]
         places = (below < wanted[..., np.newaxis]).sum(axis=-1)
-        return time, _BINS[np.minimum(places, len(_BINS) - 1)]
+        return time, np.where(below[:, -1] > 0, _BINS[np.minimum(places, len(_BINS) - 1)], np.nan)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    """The content of campaign.json; ValueError if it is not a campaign's."""
+    config = read_json(path := folder / "campaign.json")
+    if not isinstance(config.get("plan"), dict) or "runs" not in config:
+        raise ValueError(f"{str(path)!r} must have a plan and its runs, got {[*config]}")
+    return config
 
 
 def _fly(plan: Plan, group: int, path: Path) -> None:
@@ -153,7 +180,7 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
     for name in plan.policies:
         found, flight = pilot.fly(group, name)
         rows.append(found)
-        counts[name] = _counts(flight.histories["angle"][..., 0], instants)
+        counts[f"of {name}"] = _counts(flight.histories["angle"][..., 0], instants)
     counts["time"] = setup.dt * instants
     with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **counts)

@@ -18,6 +18,7 @@ from rbgym.envs import actuators
 from rbgym.envs.layers import OF_BODY, leaves
 from rbgym.envs.orbit import places_of
 from rbgym.envs.parts import parameters
+from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
 
 # Ways to set a number: a reset's `parameters`, a reset's `state`, arguments of the env.
@@ -157,7 +158,7 @@ class Nominal:
         good = np.ones(runs, dtype=np.bool_)
         for name, numbers in values.items():
             place = self.places[name]
-            good &= ((numbers >= place.low) & (numbers <= place.high)).all(axis=1)
+            good &= ~((numbers < place.low) | (numbers > place.high)).any(axis=1)  # nan: the env's
             if name == "inertia":
                 good &= (numbers.min(axis=1) > 0) & (2 * numbers.max(axis=1) < numbers.sum(axis=1))
         return good
@@ -181,16 +182,19 @@ class Nominal:
         if self.setup.parts.goal.has_target():
             names.append("target_quaternion")
         start, target = {n: state[n] for n in names if n in state}, state["target_quaternion"]
+        relative = multiply(conjugate(target), state["quaternion"])
         if (angle := drawn.pop("attitude_angle", None)) is not None:
-            # About the axis of the env's own start.
-            own = multiply(conjugate(target), state["quaternion"])[:, 1:]
+            own = relative[:, 1:]  # about the axis of the env's own start
             length = np.linalg.norm(own, axis=1, keepdims=True)
             axis = np.where(length > 0, own / np.where(length > 0, length, 1.0), [1.0, 0.0, 0.0])
             drawn["attitude"] = angle * axis
         if (turn := drawn.pop("attitude", None)) is not None:
+            turn = np.where(np.isnan(turn), rotation_vector(relative), turn)
             start["quaternion"] = multiply(target, from_rotation_vector(turn))
-        drawn = {n: v.reshape(start[n].shape) for n, v in drawn.items()}
-        return start | drawn
+        for n, v in drawn.items():
+            values = v.reshape(start[n].shape)
+            start[n] = np.where(np.isnan(values), start[n], values)
+        return start
 
 
 def _own(name: str) -> str:

@@ -3,9 +3,10 @@
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal
 from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
-from rbgym.agents.cases import Starts
+from rbgym.agents.cases import Starts, by_name
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.fitting import at_work, readable
@@ -59,12 +60,9 @@ class Plan:
     @classmethod
     def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
         """Check the arguments and fill in the defaults; ValueError for bad ones."""
-        listed = [policies] if isinstance(policies, str) else policies
-        by_name = listed if isinstance(listed, Mapping) else {str(one): one for one in listed}
-        if not by_name:
-            raise ValueError("policies must name a controller, a folder or 'pretrained', got none")
         given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
-        plan = cls(env_id, dict(by_name), **{n: v for n, v in given.items() if v is not None})
+        given["env_kwargs"] = by_name("env_kwargs", given.get("env_kwargs"))
+        plan = cls(env_id, _listed(policies), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
         flag("estimator", plan.estimator)
         named("impossible", plan.impossible, ("refuse", "redraw"))
@@ -77,6 +75,22 @@ class Plan:
         if not 0.0 <= seconds <= lasts:
             raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")
         return replace(plan, group=count("group", size), window=float(seconds))
+
+
+def _listed(policies: Any) -> dict[str, Any]:
+    """The policies by name; ValueError for anything else, and for one that is named twice."""
+    listed = [policies] if isinstance(policies, str | Path) else policies
+    pairs = [*listed.items()] if isinstance(listed, Mapping) else [
+        (str(one), one) for one in (listed if isinstance(listed, Iterable) else ())
+    ]  # fmt: skip
+    found = {n: str(one) if isinstance(one, Path) else one for n, one in pairs}
+    good = all(isinstance(one, str) or hasattr(one, "predict") for one in found.values())
+    if not good or not all(isinstance(n, str) for n in found) or not 0 < len(found) == len(pairs):
+        raise ValueError(
+            "policies must name controllers, folders or 'pretrained', each once, or be objects "
+            f"with predict by name, got {policies!r}"
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -108,16 +122,17 @@ class Flight:
     def figures(self, window: float) -> dict[str, Array]:
         """Compute those of `FIGURES` that the task has, (n,) each. window [s]."""
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
-        inside = (steps <= self.lengths) & (steps >= self.lengths - round(window / self.dt))
+        periods = round(window / self.dt)
+        inside = (steps <= self.lengths) & (steps >= self.lengths - periods)
         e = rotation_vector(seen["relative"]) if self.turns else seen["angle"]
         e = np.where(inside[..., np.newaxis], e, 0.0)
         mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
         def worst(values: Array) -> Array:
-            fewer = len(inside) - len(values)  # 1 if they are of control periods
-            within = (inside & (steps <= self.lengths - fewer))[: len(values)]
-            found = np.where(within, values, 0.0).max(axis=0)
-            return np.where(within.any(axis=0), found, np.nan)
+            fewer = len(steps) - len(values)  # 1 if they are of control periods
+            first = self.lengths - max(periods, fewer)  # a window has a control period at least
+            within = (steps <= self.lengths - fewer) & (steps >= first)
+            return np.asarray(np.where(within[: len(values)], values, 0.0).max(axis=0))
 
         def peak(name: str) -> Array:
             return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))
@@ -306,8 +321,8 @@ class Pilot:
                 put(found, name, values)
         found["start.attitude_error_deg"] = np.degrees(player.info["attitude_error"])
         found["start.rate_error_deg_s"] = np.degrees(player.info["rate_error"])
-        if "wheel_momentum" in env.state and "wheel_momentum" not in draws:
+        if "wheel_momentum" in env.state:
             put(found, "wheel_momentum", env.state["wheel_momentum"])
         faults = ("fault", "fault_channel", "fault_time")
         found |= {n: np.array(player.info[n], np.float64) for n in faults if n in player.info}
-        return drawn | found
+        return drawn | found | drawn  # the spread's first, and as it draws them

@@ -11,6 +11,7 @@ from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.judge import videos
 from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing
+from rbgym.arguments import count
 from rbgym.envs.arguments import named
 from rbgym.envs.rendering.instant import Trail, scene_of
 from rbgym.envs.rendering.painter import Painter
@@ -45,7 +46,7 @@ class Replay:
     ) -> "Replay":
         """Fly the run's group again as the campaign did, to the last bit. contender: by default the
         first. video: a film to write, .mp4 or .gif. ValueError for an unknown run or contender."""
-        if not (isinstance(run, int) and 0 <= run < campaign.runs):
+        if count("run", run, 0) >= campaign.runs:
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender
         named("policy", name, campaign.plan.policies)
@@ -78,8 +79,8 @@ class Replay:
 
     def differs(self, campaign: Campaign) -> list[str]:
         """Columns that differ from the table; none on a machine with the same rounding."""
-        there = campaign.columns[self.contender]
-        return [name for name, value in self.row.items() if there[name][self.run] != value]
+        there = campaign.columns[self.contender]  # compared as text, as nan differs from nan
+        return [n for n, value in self.row.items() if str(there[n][self.run]) != str(value)]
 
     def write_csv(self, path: Path) -> None:
         table = {"time": self.time}

@@ -96,10 +96,11 @@ class Requirement:
                    side[0] == "at_most")  # fmt: skip
 
     def __str__(self) -> str:
-        if self.figure == SUCCESS:
-            return f"success of {100 * self.share:g} %"
-        side = "at most" if self.at_most else "at least"
-        return f"{self.figure} of {100 * self.share:g} % {side} {self.limit:g}"
+        said = f"{self.figure} of {100 * self.share:.15g} %"  # all digits, as results are by it
+        if self.figure != SUCCESS:
+            said += f" {'at most' if self.at_most else 'at least'} {self.limit:.15g}"
+        sure = "" if self.confidence == 0.95 else f" at {100 * self.confidence:.15g} % confidence"
+        return said + sure
 
     def missed(self, values: Array) -> NDArray[np.bool_]:
         """Whether each value is beyond the limit, or unknown (nan)."""
@@ -109,7 +110,7 @@ class Requirement:
         """Judge it by the share of runs within the limit: it is met if the lower bound of that
         share is at least the required one, and not met if the upper bound is below."""
         hits = (~self.missed(sample.values)).astype(np.float64)
-        n, within = sample.effective(hits), float(hits.mean())
+        n, within = sample.effective(hits, self.confidence), float(hits.mean())
         low, high = share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED
         decides = None
@@ -255,7 +256,7 @@ class Report:
 
 def _rate(campaign: Campaign, contender: str) -> Interval:
     sample = campaign.sample(contender, SUCCESS)
-    n, rate = sample.effective(sample.values), float(sample.values.mean())
+    n, rate = sample.effective(sample.values, 0.975), float(sample.values.mean())
     return Interval(rate, *share_bounds(rate * n, n, 0.975))
 
 

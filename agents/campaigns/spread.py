@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rbgym.agents.campaigns.nominal import GROUP, Nominal, Place
-from rbgym.arguments import finite, number
+from rbgym.agents.campaigns.nominal import GROUP, START, Nominal, Place
+from rbgym.arguments import finite
 from rbgym.envs.arguments import keys, made
 from rbgym.envs.parts import parameters
 from rbgym.quaternion import Array
@@ -54,11 +54,11 @@ class Dispersions:
         numbers = [number for one in self.sources for number in one.numbers]
         self.columns = [place.columns[k] for place, k in numbers]
         twice = sorted({one for one in self.columns if self.columns.count(one) > 1})
-        if {"attitude_angle", "attitude.x"} <= {*self.columns}:
+        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
+        if {"attitude_angle", "attitude"} <= names:
             twice = ["attitude"]
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
-        tensor, names = {"inertia", "axes"}, {place.name for place, _ in numbers}
         left = tensor & parameters.differing(nominal.setup.varied) - names
         if names & tensor and left:
             raise ValueError(
@@ -84,14 +84,29 @@ class Dispersions:
         given = keys(argument, given, (*_KINDS, "weights", "nominal"))
         scale = place.default[which] if factors else 1.0
         nominal = None if place.nominal is None else place.nominal[which]
-        if (own := given.pop("nominal", None)) is not None:
-            nominal = np.full(len(which), finite(f"{argument}: nominal", own, ()))
+        if "nominal" in given:
+            nominal = np.full(len(which), finite(f"{argument}: nominal", given.pop("nominal"), ()))
+            self._require_possible(f"{argument}: nominal", place, which, nominal)
         quantiles = distribution(argument, given, len(which))
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
+    def _require_possible(
+        self, argument: str, place: Place, which: list[int], numbers: Array
+    ) -> None:
+        """Raise ValueError if the nominal env cannot have these numbers of a place."""
+        whole, why = place.default.copy(), ""
+        whole[which] = numbers
+        if place.level == GROUP:
+            try:
+                self.nominal.make(1, self.nominal.arguments({place.name: whole})).close()
+            except ValueError as error:
+                why = f": {error}"
+        if why or not self.nominal.possible({place.name: whole[np.newaxis]}, 1).all():
+            raise ValueError(f"{argument} must be a possible number, got {numbers[0]:g}{why}")
+
     def _joint(self, argument: str, value: Any) -> Source:
         given = keys(argument, value, ("names", "mean", "matrix"))
-        found = [self.nominal.find(name) for name in given.get("names") or ()]
+        found = [self.nominal.find(name) for name in given["names"]]
         numbers = [(place, i) for place, which in found for i in which]
         if len({place.level == GROUP for place, _ in numbers}) != 1 or "matrix" not in given:
             raise ValueError(
@@ -123,24 +138,27 @@ class Dispersions:
         """Draw the numbers of each run. redraw: replace impossible ones; ValueError if all are."""
         tries = np.zeros(len(runs), dtype=np.int64)
         found = self._draw(_RUN, runs, tries)
-        while redraw and not (good := self.nominal.possible(found, len(runs))).all():
+        while redraw:
+            tried = [self.nominal.possible(one, len(runs)) for one in self._flown(found)]
+            if (good := np.logical_and.reduce(tried)).all():
+                break
             tries[~good] += 1
             if tries.max() >= _TRIES:
                 raise ValueError(f"spread must draw possible numbers, got none in {_TRIES} draws")
             again = [runs[int(k)] for k in np.flatnonzero(~good)]
             for name, values in self._draw(_RUN, again, tries[~good]).items():
                 found[name][~good] = values
-        return found
+        return self._flown(found)[-1]
 
     def of_group(self, group: int, redraw: bool = True) -> tuple[Draws, dict[str, Any]]:
         """Draw a group's shared numbers, (1, size), with arguments of its env; see `of_runs`."""
         last: ValueError | None = None
         for attempt in range(_TRIES if redraw else 1):
-            found = self._draw(_GROUP, [group], np.array([attempt]))
             try:
-                changes = self.nominal.arguments({name: one[0] for name, one in found.items()})
-                if changes:
-                    self.nominal.make(1, changes).close()
+                for found in self._flown(self._draw(_GROUP, [group], np.array([attempt]))):
+                    changes = self.nominal.arguments({name: one[0] for name, one in found.items()})
+                    if changes:
+                        self.nominal.make(1, changes).close()
                 return found, changes
             except ValueError as error:
                 last = error
@@ -165,7 +183,8 @@ class Dispersions:
             )
 
     def _draw(self, kind: int, of: Sequence[int], tries: NDArray[np.int64]) -> Draws:
-        """Draw the numbers of each place, for runs or groups; its other numbers stay nominal."""
+        """Draw the numbers of each place, for runs or groups; its other numbers stay nominal, or,
+        as nan, the env's own if they are of a start."""
         found: Draws = {}
         for one in self.sources:
             if one.per_group != (kind == _GROUP):
@@ -175,11 +194,21 @@ class Dispersions:
                 for k, attempt in zip(of, tries, strict=True)
             ]
             values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
-            if one.name == self.without and one.nominal is not None:
-                values = np.tile(one.nominal, (len(of), 1))
             for (place, k), column in zip(one.numbers, values.T, strict=True):
-                found.setdefault(place.name, np.tile(place.default, (len(of), 1)))[:, k] = column
+                rest = np.full(len(place.labels), np.nan) if place.level == START else place.default
+                found.setdefault(place.name, np.tile(rest, (len(of), 1)))[:, k] = column
         return found
+
+    def _flown(self, draws: Draws) -> list[Draws]:
+        """The draws that must be possible: all, and last those that fly, if a source is nominal:
+        so a redraw replaces the same runs with the source and without."""
+        less = {name: values.copy() for name, values in draws.items()}
+        for one in self.sources:
+            if one.name == self.without and one.nominal is not None:
+                for (place, k), value in zip(one.numbers, one.nominal, strict=True):
+                    if place.name in less:
+                        less[place.name][:, k] = value
+        return [draws, less] if self.without else [draws]
 
     def _philox(self, kind: int, of: int, name: str, attempt: int) -> Any:
         counter = [0, attempt, zlib.crc32(name.encode()), kind]
@@ -220,23 +249,30 @@ def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Arra
     n = len(listed) if isinstance(listed, list | tuple) else 0
     values = finite(f"{argument}: values", listed, (max(n, 1),), (max(n, 1), size))
     weights = finite(f"{argument}: weights", given.get("weights", np.ones(n)), (n,))
-    if (weights < 0.0).any() or number(weights.sum()) <= 0.0:
-        raise ValueError(f"{argument}: weights must not be negative, got {given['weights']!r}")
-    ends = np.cumsum(weights) / weights.sum()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if (weights < 0.0).any() or not 0.0 < total < np.inf:
+        raise ValueError(
+            f"{argument}: weights must not be negative, and have a sum, got {given['weights']!r}"
+        )
+    ends = np.cumsum(weights) / total
     rows = values.ndim == 2  # one uniform number selects a row
     return lambda u: values[np.minimum(np.searchsorted(ends, u[:, 0] if rows else u), n - 1)]
 
 
 def _blocks(spread: Mapping[str, Any]) -> list[Any]:
     blocks = spread.get(_COVARIANCE, [])
-    return [blocks] if isinstance(blocks, Mapping) else list(blocks)
+    return list(blocks) if isinstance(blocks, list | tuple) else [blocks]
 
 
 def drawn_names(spread: Any) -> list[str]:
     """All names of a spread, with those of its covariances; ValueError if it is not a dict."""
     if not isinstance(spread, Mapping) or not all(isinstance(name, str) for name in spread):
         raise ValueError(f"spread must be a dict of distributions by name, got {spread!r}")
-    joint = [keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix"))
-             for one in _blocks(spread)]  # fmt: skip
-    own = [name for name in spread if name != _COVARIANCE]
-    return [*own, *(name for one in joint for name in one.get("names") or ())]
+    found = [name for name in spread if name != _COVARIANCE]
+    for one in _blocks(spread):
+        names = keys(f"spread[{_COVARIANCE!r}]", one, ("names", "mean", "matrix")).get("names")
+        if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"spread[{_COVARIANCE!r}] must have a list of names, got {one!r}")
+        found += names
+    return found

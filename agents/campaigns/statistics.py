@@ -1,7 +1,8 @@
 """Shares, quantiles, differences and sensitivities, with intervals that hold for any distribution.
 If runs share draws, an effective number of runs, from the variance between groups, replaces their
 number (Korn & Graubard 1998, Survey Methodology 24(2)), and the interval of a quantile follows from
-that of the share below it (Woodruff 1952, JASA 47)."""
+that of the share below it (Woodruff 1952, JASA 47). Rare misses alone do not reveal how alike the
+runs of a group are, so the ranks of the figure decide too."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, binom, rankdata, t, ttest_1samp
+from scipy.stats import beta, binom, mode, rankdata, t
 
 from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
@@ -17,7 +18,7 @@ from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs that either side of a comparison must have
 _ROUNDING = 1e-14  # starts at rest differ by less, from rounding
-_SIDE = 0.975  # of a two-sided 95 % interval
+_SURE = 0.975  # least level at which the variance between groups is allowed for
 _LEVEL = 1.959963984540054  # standard normal quantile of it
 
 
@@ -27,28 +28,33 @@ class Sample(NamedTuple):
     values: Array
     groups: Array | None = None
 
-    def effective(self, hits: Array) -> float:
-        """The number of independent runs with the same variance of the share of `hits`, (n,) of 0
-        and 1, less where few groups tell the variance: at least the number of groups, which it is
-        if all runs are alike."""
-        n, share = float(len(hits)), float(hits.mean())
+    def effective(self, hits: Array, level: float) -> float:
+        """The number of independent runs that tell as much of the share of `hits`, (n,) of 0 and 1,
+        at this level of a bound: at least the number of groups, which it is if all runs are alike.
+
+        The mean rank of the values, or the share of hits, varies more than that of independent
+        runs; the larger ratio of the variances counts. The estimate is as sure as there are groups
+        that count, by their runs with a value other than the commonest: all if the values differ,
+        few if it is success and failures are rare. Without a miss it relies on the ranks: that
+        those beyond the limit are no more alike within a group than all are."""
         if self.groups is None:
-            return n
-        size, hit = np.bincount(self.groups), np.bincount(self.groups, hits)
-        count = float(len(size))
-        if share in (0.0, 1.0) or count < 2.0:
+            return float(len(hits))
+        ranks = rankdata(np.nan_to_num(self.values, nan=np.inf))
+        different = np.bincount(self.groups, ranks != mode(ranks).mode)
+        count = float(len(different))
+        freedom = different.sum() ** 2 / max(float(np.sum(different**2)), 1.0) - 1.0
+        if freedom <= 0.0:
             return count
-        variance = float(np.sum((hit - share * size) ** 2)) / n**2 * count / (count - 1.0)
-        alike = min(share * (1.0 - share) / variance, n) if variance else n
-        sure = t.ppf(_SIDE, n - 1.0) / t.ppf(_SIDE, count - 1.0)
-        return max(alike * float(sure) ** 2, count)
+        alike = min(independent(ranks, self.groups), independent(hits, self.groups))
+        sure = t.ppf(max(level, _SURE), [len(hits) - 1.0, freedom])
+        return max(alike * float(sure[0] / sure[1]) ** 2, count)
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
         """The least value that a share p of the runs does not exceed, and its interval by order
         statistics (David & Nagaraja 2003, 7.1), infinite if there are too few runs."""
         values, n, tail = np.sort(self.values), len(self.values), 0.5 * (1.0 - confidence)
         value = float(values[max(math.ceil(p * n - 1e-9), 1) - 1])
-        m = round(self.effective((self.values <= value).astype(np.float64)))
+        m = round(self.effective((self.values <= value).astype(np.float64), 1.0 - tail))
         # P(value of rank k above the quantile) = P(fewer than k below it) = binom.cdf(k - 1).
         first = math.floor(binom.ppf(tail, m, p) * n / m)
         last = math.ceil((binom.ppf(1.0 - tail, m, p) + 1.0) * n / m)
@@ -57,17 +63,29 @@ class Sample(NamedTuple):
 
     def more_than(self, other: "Sample", confidence: float = 0.95) -> Interval:
         """The difference of the mean from another sample's of the same runs, with Student's paired
-        interval, over groups if runs share draws. Leaves out runs that are infinite in either."""
+        interval; if runs share draws, that of a ratio of totals over groups (Cochran 1977, Sampling
+        Techniques, 6.3). Leaves out runs that are infinite in either."""
         both = np.isfinite(self.values) & np.isfinite(other.values)
         change = self.values[both] - other.values[both]
-        if self.groups is not None:
-            size = np.bincount(self.groups[both])
-            change = np.bincount(self.groups[both], change)[size > 0] / size[size > 0]
-        if len(change) < 2 or np.ptp(change) == 0.0:
-            value = float(change.mean()) if len(change) else math.nan
+        value = float(change.mean()) if len(change) else math.nan
+        if not len(change) or np.ptp(change) == 0.0:
             return Interval(value, value, value)
-        low, high = ttest_1samp(change, 0.0).confidence_interval(confidence)
-        return Interval(float(change.mean()), float(low), float(high))
+        groups = np.arange(len(both)) if self.groups is None else self.groups
+        _, own = np.unique(groups[both], return_inverse=True)
+        off, count = np.bincount(own, change - value), own.max() + 1
+        if count < 2:
+            return Interval(value, -math.inf, math.inf)
+        error = math.sqrt(float(np.sum(off**2)) * count / (count - 1.0)) / len(change)
+        wide = float(t.ppf(0.5 * (1.0 + confidence), count - 1.0)) * error
+        return Interval(value, value - wide, value + wide)
+
+
+def independent(values: Array, groups: Array) -> float:
+    """The number of independent runs whose mean value varies as that of these runs, at most n."""
+    n, off = float(len(values)), values - values.mean()
+    between = np.bincount(groups, off)
+    variance = float(np.sum(between**2)) * len(between) / (len(between) - 1.0)
+    return min(float(np.sum(off**2)) / variance, 1.0) * n if variance else n
 
 
 def least_runs(share: float, confidence: float) -> int:

@@ -26,7 +26,15 @@ _NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader that reads 1e-3 as a number, as YAML 1.2 does."""
+    """PyYAML's safe loader that reads 1e-3 as a number and refuses a key that is there twice, as
+    YAML 1.2 does."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        names = [str(key.value) for key, _ in node.value]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise yaml.MarkedYAMLError(None, None, f"found {twice} twice", node.start_mark)
+        return node
 
 
 _Loader.add_implicit_resolver(
@@ -39,7 +47,9 @@ _Loader.add_implicit_resolver(
 def read_yaml(text: str) -> Any:
     """Parse a YAML document, executing nothing in it; ValueError if it is not valid."""
     try:
-        return yaml.load(text, _Loader)
+        loader = _Loader(text)
+        loader.deep_construct = True  # refuses what contains itself
+        return loader.get_single_data()
     except Exception as error:  # 2026-13-45 and !!bool x raise others than YAMLError
         raise ValueError(f"{type(error).__name__}: {error}") from None
 

@@ -13,7 +13,6 @@ from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement
 from rbgym.agents.campaigns.statistics import (
     Sample,
     effects,
-    least_runs,
     rank_biserial,
     share_bounds,
 )
@@ -36,38 +35,31 @@ def test_the_interval_of_a_quantile_is_scipys(p, n):
     assert found.value == np.quantile(values, p, method="inverted_cdf")
 
 
-def test_runs_that_share_draws_count_for_less():
-    rng, groups, held, naive = np.random.default_rng(4), np.repeat(np.arange(60), 16), 0, 0
-    for _ in range(300):
-        values = np.repeat(rng.normal(size=60), 16) + 0.3 * rng.normal(size=960)
-        truth = math.sqrt(1.09) * stats.norm.ppf(0.9)
-        for sample in (Sample(values, groups), Sample(values)):
-            found = sample.quantile(0.9)
-            inside = found.low <= truth <= found.high
-            held, naive = held + inside * (sample.groups is not None), naive + inside
-    assert held / 300 > 0.92
-    assert naive - held < 0.6 * 300
+@pytest.mark.parametrize("of_success", [False, True])
+@pytest.mark.parametrize(("count", "alike", "true", "low", "high"),
+                         [(20, 0.8, 0.95, 0.0, 0.06), (32, 0.1, 0.99, 0.9, 1.0)])  # fmt: skip
+def test_groups_of_runs_rarely_show_95_percent_by_luck(count, alike, true, low, high, of_success):
+    rng, groups, shown = np.random.default_rng(4), np.repeat(np.arange(count), 32), 0
+    for _ in range(200):
+        values = np.repeat(math.sqrt(alike) * rng.normal(size=count), 32)
+        values += math.sqrt(1.0 - alike) * rng.normal(size=len(values))
+        hits = (values <= stats.norm.ppf(true)).astype(float)
+        n = Sample(hits if of_success else values, groups).effective(hits, 0.95)
+        shown += share_bounds(hits.mean() * n, n, 0.95)[0] >= 0.95
+    assert low <= shown / 200 <= high
 
 
 def test_a_run_that_fails_does_not_make_two_groups_surer():
     groups, hits = np.repeat([0, 1], 25), np.ones(50)
-    none = Sample(hits, groups).effective(hits)
-    hits[7] = 0.0
-    assert none == 2.0
-    assert Sample(hits, groups).effective(hits) == pytest.approx(2.0, abs=0.5)
-    one = np.zeros(50, dtype=int)
-    assert Sample(hits, one).effective(hits) == 1.0
+    for hits[7] in (1.0, 0.0):
+        assert Sample(hits, groups).effective(hits, 0.95) == 2.0
+    assert Sample(hits, np.zeros(50, dtype=int)).effective(hits, 0.95) == 1.0
 
 
 def test_bounds_of_a_share_are_those_of_clopper_and_pearson():
     for hits, n in ((0, 20), (3, 20), (990, 1000), (50, 50)):
         test = stats.binomtest(hits, n)
         assert share_bounds(hits, n, 0.975) == pytest.approx(tuple(test.proportion_ci(0.95)))
-
-
-def test_the_fewest_runs_for_three_sigma_are_1109():
-    assert least_runs(0.9973, 0.95) == 1109
-    assert 0.9973**1109 <= 0.05 < 0.9973**1108
 
 
 def test_a_paired_interval_is_students_of_the_differences():
@@ -79,6 +71,10 @@ def test_a_paired_interval_is_students_of_the_differences():
     assert found == pytest.approx((np.mean(ours - theirs), low, high))
     far = np.array([np.inf, *theirs[1:]])
     assert Sample(ours).more_than(Sample(far)).value == pytest.approx(np.mean((ours - far)[1:]))
+    groups = np.repeat([0, 1], [160, 40])
+    grouped = Sample(ours, groups).more_than(Sample(ours * groups, groups))
+    assert grouped.value == pytest.approx(np.mean(ours * (1 - groups)))
+    assert grouped.low < 0.0 < grouped.high
 
 
 def one(figure="ape_deg", **wanted):
@@ -113,6 +109,9 @@ def test_at_least_is_at_most_the_other_way_round():
     least = one(quantile=0.9, at_least=-1.5).judge(Sample(-values))
     assert least.verdict == most.verdict
     assert (least.value, least.low, least.margin) == (-most.value, -most.high, most.margin)
+    wanted = {"quantile": 0.9, "at_most": 1.5}
+    others = {"at_most": 1.5000001}, {"confidence": 0.9}, {"quantile": 0.90000001}
+    assert len({str(one(**(wanted | other))) for other in ({}, *others)}) == 4
 
 
 @refused(
