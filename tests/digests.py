@@ -310,10 +310,7 @@ def envs() -> Iterator[Entry]:
         yield f"{i}/{name}", partial(play, i, lanes, **kwargs)
 
 
-SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {
-    "physics": physics,
-    "envs": envs,
-}
+SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {"physics": physics, "envs": envs}
 
 
 def computed(sections: list[str], only: str = "") -> dict[str, list[Any]]:

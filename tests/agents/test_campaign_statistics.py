@@ -10,12 +10,7 @@ pytest.importorskip("pyarrow")
 from scipy import stats
 
 from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement
-from rbgym.agents.campaigns.statistics import (
-    Sample,
-    effects,
-    rank_biserial,
-    share_bounds,
-)
+from rbgym.agents.campaigns.statistics import Sample, effects, rank_biserial, share_bounds
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted

@@ -239,14 +239,11 @@ def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
     assert 0.7 * bound < largest < bound
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"inertia": [0.2, 0.3, 0.4], "mass": 1.0},
-        {"inertia": [[0.3, 0.01, 0.0], [0.01, 0.3, 0.0], [0.0, 0.0, 0.2]], "mass": 2.0},
-        {"inertia": [0.2, 0.3, 0.1], "mass": 2.0, "center_of_mass": [0.0, 0.0, 0.1]},
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    {"inertia": [0.2, 0.3, 0.4], "mass": 1.0},
+    {"inertia": [[0.3, 0.01, 0.0], [0.01, 0.3, 0.0], [0.0, 0.0, 0.2]], "mass": 2.0},
+    {"inertia": [0.2, 0.3, 0.1], "mass": 2.0, "center_of_mass": [0.0, 0.0, 0.1]},
+])  # fmt: skip
 def test_a_body_may_be_plain_data(arguments):
     env_id = "RigidTop-v0" if "center_of_mass" in arguments else SLEW
     body = RigidBody(**arguments)

@@ -53,8 +53,7 @@ def test_a_value_that_the_env_already_has_changes_nothing(task):
     for name in ("dt", "substeps", "integrator", "projection", "rate_limit", "torque_scale"):
         assert flat(make(task, **{name: tree[name]["value"]})) == plain, name
     body = {name: leaf["value"] for name, leaf in tree["body"].items()}
-    again = flat(make(task, body=body))
-    assert again == plain
+    assert flat(make(task, body=body)) == plain
 
 
 def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
@@ -70,13 +69,10 @@ def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
 
 
 def test_a_delay_stands_before_the_satellites_own_wheels():
-    env = make(
-        "ReactionWheelSlew-v1", satellite="microsat-330", actuator={"delay": {"seconds": 0.5}}
-    )
-    assert parts(env)[1].effector.torque == 0.2
-    assert [one.seconds for one in parts(env)[1].stages] == [0.5]
-    env = make("ReactionWheelSlew-v1", satellite="microsat-330", actuator=None, body=None)
-    assert parts(env)[1].effector.torque == 0.2
+    for others in {"actuator": {"delay": {"seconds": 0.5}}}, {"actuator": None, "body": None}:
+        env = make("ReactionWheelSlew-v1", satellite="microsat-330", **others)
+        assert parts(env)[1].effector.torque == 0.2
+        assert [one.seconds for one in parts(env)[1].stages] == [0.5] * bool(others["actuator"])
 
 
 def test_a_push_stands_beside_the_gravity_gradient_of_the_difficulty():
@@ -107,11 +103,11 @@ def test_a_bound_on_commands_leaves_the_cone():
 
 
 def test_randomization_joins_that_of_the_difficulty_and_none_takes_a_key_away():
-    spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization={"mass": 0.1}))[0]
-    assert (spread.randomization.inertia.spread, spread.randomization.mass.spread) == (0.2, 0.1)
-    without = {"inertia": None, "mass": 0.1}
-    spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization=without))[0]
-    assert (spread.randomization.inertia.spread, spread.randomization.mass.spread) == (0.0, 0.1)
+    for without, left in ({}, 0.2), ({"inertia": None}, 0.0):
+        given = {"mass": 0.1} | without
+        found = parts(make("AttitudeSlew-v1", difficulty="hard", randomization=given))[0]
+        assert found.randomization.inertia.spread == left
+        assert found.randomization.mass.spread == 0.1
 
 
 def test_a_mass_leaves_the_inertia_and_an_altitude_the_plane_of_the_orbit():
@@ -126,8 +122,7 @@ def test_a_mass_leaves_the_inertia_and_an_altitude_the_plane_of_the_orbit():
 
 def test_thrusters_are_thrusters_beside_wheels_that_have_no_valves():
     for given in (["wheels", "thrusters"], ["wheels", "torque", "thrusters"], "thrusters"):
-        env = make("ReactionWheelSlew-v1", actuator=given)
-        actuator = parts(env)[1]
+        actuator = parts(env := make("ReactionWheelSlew-v1", actuator=given))[1]
         count = len(actuator.effector.wheels.matrix.T)
         assert actuator.record.line.pulses.first == count
         assert env.action_space.shape == (count + 3,)
@@ -138,10 +133,8 @@ def test_thrusters_are_thrusters_beside_wheels_that_have_no_valves():
 def test_a_number_that_nobody_said_keeps_its_source():
     given = {"body": {"inertia": [0.2, 0.3, 0.4]}, "success": {"angle": 0.02},
              "initial": {"angle": 0.7}}  # fmt: skip
-    of = {
-        name: leaf["source"]
-        for name, leaf in leaves(make("AttitudeSlew-v1", **given).unwrapped.resolved)
-    }
+    tree = make("AttitudeSlew-v1", **given).unwrapped.resolved
+    of = {name: leaf["source"] for name, leaf in leaves(tree)}
     assert of["body.inertia"] == of["success.angle"] == of["initial.angle"] == "argument"
     assert of["body.mass"] == of["success.rate"] == of["initial.rate"] == "task"
 
@@ -155,8 +148,8 @@ def test_a_part_of_the_tasks_own_actuator_is_taken_away_by_none_but_not_the_last
 
 def test_wheels_beside_coils_are_replaced_and_the_coils_stay():
     own = parts(make("MomentumDumping-v0"))[1].effector
-    env = make("MomentumDumping-v0", actuator={"wheels": {"torque": 0.01, "momentum": 0.1}})
-    effector = parts(env)[1].effector
+    given = {"wheels": {"torque": 0.01, "momentum": 0.1}}
+    effector = parts(make("MomentumDumping-v0", actuator=given))[1].effector
     assert (effector.wheels.torque, effector.other) == (0.01, own.other)
 
 
@@ -212,8 +205,10 @@ def test_what_gym_make_reads_once_cannot_be_set_afterwards(name):
     for env in (make("RigidTop-v0"), gym.make_vec("RigidTop-v0", num_envs=2)):
         with pytest.raises(AttributeError, match=rf"{name}.*(make another env|no setter)"):
             setattr(env.unwrapped, name, VALUES[name][0])
-    wrapped = gym.make("RigidTop-v0"), gym.make_vec("RigidTop-v0", 2, vectorization_mode="sync")
-    with pytest.raises(AttributeError, match=f"{name}.*make another env"):
-        wrapped[0].set_wrapper_attr(name, VALUES[name][0])
-    with pytest.raises(AttributeError, match=f"{name}.*make another env"):
-        wrapped[1].set_attr(name, [VALUES[name][0]] * 2)
+    one, two = gym.make("RigidTop-v0"), gym.make_vec("RigidTop-v0", 2, vectorization_mode="sync")
+    for put, value in (
+        (one.set_wrapper_attr, VALUES[name][0]),
+        (two.set_attr, [VALUES[name][0]] * 2),
+    ):
+        with pytest.raises(AttributeError, match=f"{name}.*make another env"):
+            put(name, value)

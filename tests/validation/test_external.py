@@ -10,13 +10,7 @@ from scipy.integrate import solve_ivp
 from rbgym import KeplerOrbit, testing
 from rbgym.quaternion import angle_between, from_matrix, multiply, to_body, to_matrix
 from rbgym.validation import validate_external
-from rbgym.validation.external import (
-    EXTERNAL,
-    external_claims,
-    last_places,
-    random_bodies,
-    series,
-)
+from rbgym.validation.external import EXTERNAL, external_claims, last_places, random_bodies, series
 from test_elliptic import by_taylor, exact
 
 FREE = EXTERNAL["nasa_brick"]
