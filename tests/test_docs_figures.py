@@ -34,9 +34,8 @@ def test_the_speed_that_pages_say_was_measured():
     rate = rows["rbgym RigidTop-v0"]["1024"]["median"] / 1e6
     assert said(r"One core steps (\d+) million heavy tops", README) <= rate
     assert said(r"One core steps ([\d.]+) million heavy tops", PERFORMANCE) <= rate
-    learned = json.loads((ROOT / "docs" / "learning.json").read_text("utf-8"))["RigidTop-v0"]
     told = said(r"learns `RigidTop-v0` in (\d+) seconds", README)
-    assert told == round(learned["seconds_to_threshold"])
+    assert told == round(benchmark("training")["seconds_to_threshold"])
 
 
 def test_what_a_policy_of_another_engine_is_worth_was_measured():
