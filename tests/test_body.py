@@ -287,18 +287,14 @@ def test_a_copy_however_made_is_the_same_immutable_body(body):
 
 @pytest.mark.parametrize("name", ["inertia", "center_of_mass", "moments", "principal_rotation"])
 def test_a_body_cannot_be_changed(name):
-    body = RigidBody([6, 8, 3])
+    tensor = np.diag([6.0, 8.0, 3.0])
+    body = RigidBody(tensor)
+    tensor[0, 0] = 7.0
+    assert body.inertia[0, 0] == 6.0
     with pytest.raises(AttributeError):
         setattr(body, name, np.ones(3))
     with pytest.raises(ValueError, match="read-only"):
         getattr(body, name)[0] = 1.0
-
-
-def test_a_body_does_not_share_memory_with_its_argument():
-    given_tensor = np.diag([6.0, 8.0, 3.0])
-    body = RigidBody(given_tensor)
-    given_tensor[0, 0] = 7.0
-    assert body.inertia[0, 0] == 6.0
 
 
 @pytest.mark.parametrize("given", [

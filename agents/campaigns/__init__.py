@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def campaign(
     """
     if not isinstance(out, str | Path) or Path(out).is_file():
         raise ValueError(f"out must be a folder, got {out!r}")
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, Integral) or jobs == 0):
         raise ValueError(f"jobs must be an integer other than 0, got {jobs!r}")
     flag("with_budget", with_budget)
     flag("progress", progress)

@@ -22,7 +22,7 @@ from pyarrow import compute, csv, parquet
 import rbgym
 from rbgym.agents.campaigns.plan import SUCCESS, Pilot, Plan, figures_of
 from rbgym.agents.campaigns.statistics import Sample
-from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.agents.run_folder import made_folder, read_json, replacing, write_json
 from rbgym.agents.terminal import bar
 from rbgym.arguments import count
 from rbgym.envs.layers import plain, rebuilt
@@ -92,20 +92,20 @@ class Campaign:
                 raise ValueError(
                     f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): take another"
                 )
-        (self.folder / "groups").mkdir(parents=True, exist_ok=True)
+        made_folder(self.folder / "groups")
         write_json(path, config | {"runs": self.runs})
 
     def _rows(self, group: int) -> Path:
         return self.folder / "groups" / f"{group:06d}.parquet"
 
     def _is_flown(self, group: int) -> bool:
-        """Whether both files of a group are there and can be read."""
+        """Whether both files of a group are there, whole and as this version writes them."""
         try:
-            parquet.read_metadata(self._rows(group))
-            np.load(self._rows(group).with_suffix(".npz")).close()
+            parquet.read_table(self._rows(group))
+            with np.load(self._rows(group).with_suffix(".npz")) as found:
+                return all(found[f"of {name}"].size for name in self.plan.policies)
         except Exception:  # what damaged data raise is any library's own
             return False
-        return True
 
     def _write(self) -> None:
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])

@@ -161,7 +161,7 @@ def refuse_wrappers(env: Any) -> None:
     while layer is not env.unwrapped:
         if isinstance(layer, _CHANGES) or layer.observation_space != space:
             raise ValueError(
-                "env must have no wrapper that changes observations or actions for a controller, "
+                "env must have no wrapper that changes observations or actions, "
                 f"got {type(layer).__name__}; env.unwrapped has none"
             )
         layer = layer.env

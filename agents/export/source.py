@@ -108,7 +108,8 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
     """Fly the episode of seed 0 in a copy of env; returns observations (n, width) and the policy's
     answers to them (n, channels), both float32. The observations are spread over the episode; for a
     law with memory they are its first."""
-    env = deepcopy(env)
+    # The user's hooks are shared, as many cannot be copied.
+    env = deepcopy(env, {id(hook): hook for hook in env.episodes.setup.hooks.values()})
     observation, _ = env.reset(seed=0)
     seen: list[Any] = []
     answers: list[Any] = []

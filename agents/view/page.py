@@ -157,7 +157,7 @@ class Page:
             return
         other_count = len(simulation.runs) != len(self.simulation.runs)
         self.simulation = simulation
-        self.controls.torque(math.inf)  # pushes of keys do not outlive a run
+        self.controls.kicks = []  # a push does not outlive a run
         self._scene.start(simulation)
         self._last, self._owed = None, 0.0
         for client in self._server.get_clients().values() if other_count else ():

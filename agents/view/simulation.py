@@ -122,8 +122,9 @@ class TaskRun(_Run):
         _, (one,) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
         kwargs = dict(one.env_kwargs)
-        own = by_name("disturbance", kwargs.get("disturbance"))
-        if "torque" in own:
+        own = kwargs.get("disturbance")
+        own = by_name("disturbance", {"torque": own} if callable(own) else own)
+        if own.get("torque"):
             raise ValueError(f"disturbance must leave the torque to the page's push, got {own!r}")
         push = {"torque": lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))}
         kwargs["disturbance"] = own | push

@@ -91,8 +91,10 @@ def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
     few = parquet.read_table(tmp_path / "runs.parquet")
     assert few.num_rows == 18
     assert few.equals(parquet.read_table(whole.folder / "runs.parquet").slice(0, 18))
-    (tmp_path / "groups/000000.npz").write_bytes(b"")  # damaged, so it is flown again
-    (tmp_path / "groups/000001.parquet").write_bytes(b"")
+    for name, start in ("000000.npz", 60), ("000001.parquet", 4):  # damaged, so flown again
+        whole_file = (tmp_path / "groups" / name).read_bytes()
+        damaged = whole_file[:start] + bytes(240) + whole_file[start + 240 :]
+        (tmp_path / "groups" / name).write_bytes(damaged)
     assert content(flown(tmp_path)) == content(whole)
     with pytest.raises(ValueError, match=r"holds another campaign \(seed 3 -> 4\)"):
         flown(tmp_path, seed=4)

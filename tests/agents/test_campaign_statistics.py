@@ -34,14 +34,17 @@ def test_the_interval_of_a_quantile_is_scipys(p, n):
 @pytest.mark.parametrize(("count", "alike", "true", "low", "high"),
                          [(20, 0.8, 0.95, 0.0, 0.06), (32, 0.1, 0.99, 0.9, 1.0)])  # fmt: skip
 def test_groups_of_runs_rarely_show_95_percent_by_luck(count, alike, true, low, high, of_success):
-    rng, groups, shown = np.random.default_rng(4), np.repeat(np.arange(count), 32), 0
+    rng, groups, shown, held = np.random.default_rng(4), np.repeat(np.arange(count), 32), 0, 0
     for _ in range(200):
         values = np.repeat(math.sqrt(alike) * rng.normal(size=count), 32)
         values += math.sqrt(1.0 - alike) * rng.normal(size=len(values))
         hits = (values <= stats.norm.ppf(true)).astype(float)
         n = Sample(hits if of_success else values, groups).effective(hits, 0.95)
         shown += share_bounds(hits.mean() * n, n, 0.95)[0] >= 0.95
+        found = Sample(values, groups).quantile(true)
+        held += found.low <= stats.norm.ppf(true) <= found.high
     assert low <= shown / 200 <= high
+    assert held / 200 > 0.95
 
 
 def test_a_run_that_fails_does_not_make_two_groups_surer():
