@@ -90,11 +90,10 @@ def learn(
 
 
 def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
-    """The results, the network, and the spaces of observations and actions of a training so far.
-    The wall time excludes judging."""
-    adapter, record = model.get_env().unwrapped, record_of(model)
-    network = network_of_model(model, model.get_vec_normalize_env())
-    network = replace(network, quaternions=quaternions_of(adapter.vector_env))
+    """The results, the network that did best when judged, and the spaces of observations and
+    actions of a training so far. The wall time excludes judging."""
+    record = dict(record_of(model))
+    network = record.pop("best") or network_of(model)
     results = {
         "timesteps": model.num_timesteps,
         **record,
@@ -102,6 +101,12 @@ def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
         "last_mean_return": last_mean_return(model),
     }
     return results, network, (model.observation_space, model.action_space)
+
+
+def network_of(model: Any) -> Any:
+    """The present network of a model, with its normaliser and the columns of quaternions."""
+    network = network_of_model(model, model.get_vec_normalize_env())
+    return replace(network, quaternions=quaternions_of(model.get_env().unwrapped.vector_env))
 
 
 def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> BaseAlgorithm:
@@ -195,6 +200,8 @@ class BetweenRollouts(BaseCallback):
         seconds = round(start - self.started - self.record["judging_time"], 3)
         policy = TrainedPolicy.of(self.model)
         before.append(run.judgement(policy, self.config, self.num_timesteps, seconds))
+        if run.rank(before[-1]) >= run.rank(before[self.record["kept"]]):
+            self.record.update(kept=len(before) - 1, best=network_of(self.model))
         self.record["judging_time"] += time.perf_counter() - start
         found = run.summary(before[-1])
         self.job.report(f"step {self.num_timesteps:,} of {self._total():,}: {found}")
@@ -204,8 +211,11 @@ class BetweenRollouts(BaseCallback):
 
 
 def record_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """The seconds, in total and of judging, and the judgements; `told` in a model's checkpoints."""
-    empty: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
+    """The seconds, in total and of judging, the judgements, the index of the best one and its
+    network; `told` in a model's checkpoints."""
+    empty: dict[str, Any] = {
+        "wall_time": 0.0, "judging_time": 0.0, "judgements": [], "kept": 0, "best": None
+    }  # fmt: skip
     return vars(model).setdefault("told", empty)
 
 
