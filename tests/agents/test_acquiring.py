@@ -240,7 +240,7 @@ def test_a_supervisor_detumbles_finds_the_sun_and_points_one_after_the_other():
 def test_what_shows_too_little_for_an_attitude_is_refused():
     watching = controllers.make("supervisor", many(1, **tracked()))
     with pytest.raises(ValueError, match="supervisor without a star tracker to be written as C"):
-        _parts(watching)
+        _parts(watching, 0)
     env = many(1, sensor={"gyro": GYRO, "coarse_sun": {}})
     with pytest.raises(ValueError, match=r"env must show gyros.*'field_reference'.* are missing"):
         controllers.make("supervisor", env)
