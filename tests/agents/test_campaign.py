@@ -92,9 +92,8 @@ def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
     assert few.num_rows == 18
     assert few.equals(parquet.read_table(whole.folder / "runs.parquet").slice(0, 18))
     for name, start in ("000000.npz", 60), ("000001.parquet", 4):  # damaged, so flown again
-        whole_file = (tmp_path / "groups" / name).read_bytes()
-        damaged = whole_file[:start] + bytes(240) + whole_file[start + 240 :]
-        (tmp_path / "groups" / name).write_bytes(damaged)
+        bits = (file := tmp_path / "groups" / name).read_bytes()
+        file.write_bytes(bits[:start] + bytes(240) + bits[start + 240 :])
     assert content(flown(tmp_path)) == content(whole)
     with pytest.raises(ValueError, match=r"holds another campaign \(seed 3 -> 4\)"):
         flown(tmp_path, seed=4)
