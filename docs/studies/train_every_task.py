@@ -36,6 +36,7 @@ from rbgym.agents.judge.episodes import PlayedEpisodes, play_from, readable_in
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.statistics import differences
 from rbgym.agents.policies import trained
+from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.trained import TrainedPolicy, write
 from rbgym.agents.run_folder import RunFolder, write_json
 from rbgym.agents.train import auto, load_policy, train
@@ -197,7 +198,7 @@ def model_card(config: Mapping[str, Any], loaded: str) -> str:
     seeds = f", the median of {len(rates)} whose success is {spread}" if rates else ""
     kwargs = f", **{config['env_kwargs']!r}" if config["env_kwargs"] else ""
     memory = ""
-    if config["network"].get("integral"):
+    if any(config["network"].get(name) for name in KINDS):
         memory = "It has a memory: pass `state`, and `episode_start`, to the next `predict`.\n\n"
     where = ", behind sensors, an estimator and a delay" if '"behind"' in loaded else ""
     return f"""---
