@@ -264,17 +264,20 @@ class Network:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
             raise ValueError(f"arrays must be those of a network, got also {sorted(rest)}")
-        memory = None
-        for name, kind in KINDS.items():
-            if name in config:
-                memory = made(f"config[{name!r}]", kind, config[name])
+        memories = [
+            made(f"config[{name!r}]", kind, config[name])
+            for name, kind in KINDS.items()
+            if name in config
+        ]
+        if len(memories) > 1:
+            raise ValueError(f"config must have one memory, got {memories}")
         return cls(
             tuple(layers),
             config["activation"],
             config["output"],
             normalizer,
             config.get("quaternions", ()),
-            memory,
+            *memories,
         )
 
 

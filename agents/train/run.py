@@ -38,6 +38,12 @@ _EPISODES = 256  # of a judgement
 _SMALL = 0.58
 # Value on the finest scale of an error at the edge of success: tanh has a slope on both sides.
 _EDGE = 0.35
+# Columns with one scale. Commands under way, clipped at a finer one, would feed back their signs; a
+# component of a direction that passes zero would kick the body.
+_COMMANDS = {"actuator"}
+_ONE_SCALE = _COMMANDS | {
+    "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference"
+}  # fmt: skip
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
 _LEAST_UNITS = 16  # of a first layer, nine of which show differences
@@ -259,27 +265,33 @@ def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
 
 def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
-    tolerances are a small part of the bounds, it repeats all columns at one or two finer scales,
-    clipped at +-1, except for commands under way: clipped, they would feed back their signs. The
-    columns of an `Integral` stay as they are, those of a `Trend` have scales of their own."""
+    tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
+    clipped at +-1. The columns of an `Integral` stay as they are, those of a `Trend` have scales of
+    their own."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
     steps = _finer(_edges(env.unwrapped, columns))
-    repeated = (one for name, one in columns.items() if name != "actuator")  # its delay and lag
-    fine = [one.first + k for one in repeated for k in range(one.size)]
+    fine = _places(columns, _ONE_SCALE)
     scales, repeats = [factors], fine * len(steps)
     finer = [step * factors[fine] for step in steps]
     if isinstance(memory, Trend):  # of rad, in which a unit vector turns at the edge of success
         base = env.unwrapped
         steps = _finer([base.task.rate * base.dt / memory.share])
         scales.append(factors)
-        finer += [step * factors[fine] for step in steps]
-        repeats += [len(factors) + k for k in fine] * len(steps)
+        changes = _places(columns, _COMMANDS)
+        finer += [step * factors[changes] for step in steps]
+        repeats += [len(factors) + k for k in changes] * len(steps)
     elif memory is not None:
         scales.append(np.ones(memory.width))
     whole = np.concatenate([*scales, *finer])
     return Normalizer(np.zeros(len(whole)), whole**-2.0, 1.0, 1e-12, tuple(repeats))
+
+
+def _places(columns: Mapping[str, Column], but: set[str]) -> list[int]:
+    """The places of all columns but those with these names."""
+    shown = (one for name, one in columns.items() if name not in but)
+    return [one.first + k for one in shown for k in range(one.size)]
 
 
 def _finer(edges: list[float]) -> list[float]:
