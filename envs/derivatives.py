@@ -77,6 +77,7 @@ def differentiate_step(
         for i in range(LANES):
             d = columns.duals_of(scratch, rows, i)
             seed_lane(physics, d, buffer, start + i, rows, columns, more)
+            task.parts.disturbance.push(task, d, 0)  # as it was at the end of the period before
             hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
         failed = advance_block(physics, scratch, f, rows, True, stepping, corrections, columns)
         for i in range(LANES):
@@ -104,7 +105,7 @@ def linearize(
     `get_state` returns, by default the current one. action: of the action space's shape, by default
     zero; beyond +-1 it is cut, and its derivative is zero. The derivatives are those of the
     integrator's discrete step, exact to round-off, and not of a continuous equation. A disturbance
-    is constant in a control period.
+    is constant in a control period, and does not count in A.
 
     Raises ValueError for bad arguments, and for a part without a derivative: a disturbance that is
     a callable, pulses. IntegrationError if the step cannot be solved.
@@ -139,7 +140,7 @@ def linearize(
 class Differentiation:
     """Differentiates a step from the current state of an env, without stepping it.
 
-    names: the coordinates, see `Linear`, then the memory of reward and sensors. rows: those of the
+    names: the coordinates, see `Linear`, then the memory of scheme, reward and sensors. rows: those of the
     coordinates after attitude and rates. Random numbers, as noise, count as constants. Raises
     ValueError for a part without a derivative: callable hooks, pulses, observations of goals.
     """
@@ -150,8 +151,10 @@ class Differentiation:
         if isinstance(env.observation_space, Dict):
             raise ValueError("env must show one array to have a derivative, not a dict of goals")
         names, more = _more(self.episodes)
-        rows = self.episodes.rows
+        rows, scheme = self.episodes.rows, batch.physics.scheme
+        kept = scheme.memory_size() if scheme.keeps_state() else 0
         for first, entries in (
+            (batch.physics.memory_row(), {"memory": range(kept)} if kept else {}),
             (rows.reward_row(), parts.reward.memory_entries(batch.physics)),
             (rows.sensor_row(), parts.sensor.memory_entries(batch.physics)),
             (rows.outage_row(), parts.outage.memory_entries(batch.physics)),

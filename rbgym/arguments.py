@@ -45,6 +45,14 @@ def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
     return np.array(array)
 
 
+def vectors(name: str, value: ArrayLike) -> Array:
+    """A fresh float64 array (k, 3) of finite numbers."""
+    array = real(name, value)
+    if array.shape[1:] != (3,) or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers (k, 3), got {value!r}")
+    return np.array(array)
+
+
 def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """A fresh float64 array of this shape, all entries finite and positive."""
     array = finite(name, value, shape)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Plant
-from rbgym.arguments import count, real
+from rbgym.arguments import count, vectors
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.quaternion import Array
 
@@ -83,9 +83,7 @@ class SunPointing(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.facing = real("normals", self.normals)
-        if self.facing.shape[1:] != (3,) or not np.isfinite(self.facing).all():
-            raise ValueError(f"normals must be finite numbers (k, 3), got {self.normals!r}")
+        self.facing = vectors("normals", self.normals)
         first = count("cells", self.cells, 0)
         self.seen = slice(first, first + len(self.facing))
         if self.frequency is None:

@@ -230,6 +230,8 @@ def _of_network(network: Network) -> dict[str, Any]:
     stack, remembers = Stack.of([network]), vars(network.memory).copy() if network.memory else {}
     if "edge" in remembers:
         remembers["edge_square"] = remembers["edge"] ** 2
+    if "normals" in remembers:
+        remembers["cells"] = len(remembers["normals"])
     return remembers | {
         "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
         "widest": int(stack.sizes.max()), "activation": stack.activation,

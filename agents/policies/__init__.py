@@ -1,6 +1,6 @@
 """Policies: networks as plain arrays, trained policies and their files; no learning library."""
 
-from rbgym.agents.policies.memory import Integral, Trend
+from rbgym.agents.policies.memory import Integral, SunDirection, Trend
 from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy, load, names
 
@@ -9,6 +9,7 @@ __all__ = [
     "Network",
     "Normalizer",
     "RecurrentNetwork",
+    "SunDirection",
     "TrainedPolicy",
     "Trend",
     "load",

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rbgym.arguments import count, positive, real
+from rbgym.arguments import count, positive, real, vectors
 from rbgym.envs.arguments import in_range
+
+_LIT = 0.1  # a cell's current, over its largest one, from which on it sees the Sun
 
 
 class Memory:
@@ -17,6 +20,11 @@ class Memory:
     name: ClassVar[str]
     column: int
     width: int
+
+    @property
+    def least(self) -> int:
+        """The least number of columns of an observation."""
+        return self.column + self.width
 
     def first(self, seen: Any) -> Any:
         """The memory before an episode's first observations (n, columns)."""
@@ -82,7 +90,7 @@ class Integral(Memory):
 
     def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
         v = self.columns_of(seen)
-        x, y, z = v[:, :1], v[:, 1:2], v[:, 2:]
+        x, y, z = _parts(v)
         far = (x * x + y * y + z * z) / (self.edge * self.edge)
         memory = (memory + v * (self.share / (far + 1.0))).clip(-1.0, 1.0)
         return memory, memory
@@ -119,4 +127,82 @@ class Trend(Memory):
         return change, memory + change * self.share
 
 
-KINDS: dict[str, type[Memory]] = {kind.name: kind for kind in (Integral, Trend)}
+@dataclass(frozen=True)
+class SunDirection(Memory):
+    """Keeps the direction of the Sun in body axes: coarse cells measure it and gyros turn it, so
+    that a network knows it in the shadow too, and with less noise.
+
+    In a step s <- s + share sum(n (c - max(n . s, 0))) over the cells, of normals n and currents c,
+    that face s or are lit; the first light counts fully, and the dark not at all. The network reads
+    s / |s|, which then turns with the body: s <- s + s x (turn omega). It is zero before the first
+    light.
+    column: first of the cells. rates: first column of the angular velocity. normals: unit vectors
+    of the cells, body axes. turn: angle [rad] in a step for a rate of 1 in its column. share: at
+    most 1, divided by half the largest eigenvalue of sum(n n^T). ValueError for bad ones.
+
+    Source: the observer of Mahony, Hamel & Pflimlin (2008), Nonlinear complementary filters on the
+    special orthogonal group, IEEE Trans. Automatic Control 53(5), of one direction.
+    """
+
+    column: int
+    rates: int
+    normals: ArrayLike
+    turn: float
+    share: float
+
+    name = "sun"
+    width = 3
+
+    def __post_init__(self) -> None:
+        for name in ("column", "rates"):
+            object.__setattr__(self, name, count(name, getattr(self, name), least=0))
+        normals = vectors("normals", self.normals).tolist()
+        object.__setattr__(self, "normals", tuple(map(tuple, normals)))
+        object.__setattr__(self, "turn", positive("turn", self.turn))
+        object.__setattr__(self, "share", in_range("share", positive("share", self.share), 0, 1))
+
+    @property
+    def least(self) -> int:
+        return max(self.column + len(np.asarray(self.normals)), self.rates + 3)
+
+    def first(self, seen: Any) -> Any:
+        return 0.0 * seen[:, :3]
+
+    def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
+        x, y, z = _parts(memory)
+        normals: Any = self.normals
+        cells = [seen[:, k : k + 1] for k in range(self.column, self.column + len(normals))]
+        lit = sum(c * (c > _LIT) for c in cells) > 0.0
+        one = 0.0 * x + 1.0  # a mask times a number would be of float64
+        known = one * (x * x + y * y + z * z > 0.25)
+        share = (one - (1.0 - self.share) * known) * lit
+        found = [x, y, z]
+        for (a, b, d), c in zip(normals, cells, strict=True):
+            expected = (a * x + b * y + d * z).clip(0.0, None)
+            off = share * (c - expected) * ((expected > 0.0) | (c > _LIT))
+            found = [part + n * off for part, n in zip(found, (a, b, d), strict=True)]
+        x, y, z = _unit(*found)
+        p, q, r = (self.turn * w for w in _parts(seen[:, self.rates : self.rates + 3]))
+        turned = _unit(x + (y * r - z * q), y + (z * p - x * r), z + (x * q - y * p))
+        return _whole(memory, (x, y, z)), _whole(memory, turned)
+
+
+def _parts(v: Any) -> tuple[Any, Any, Any]:
+    return v[:, :1], v[:, 1:2], v[:, 2:]
+
+
+def _unit(x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:
+    """The vector of size 1; a short one, of little light, becomes at most twice as long."""
+    size = ((x * x + y * y + z * z + 1e-12) ** 0.5).clip(0.5, None)
+    return x / size, y / size, z / size
+
+
+def _whole(like: Any, parts: Any) -> Any:
+    """The array of NumPy or PyTorch with these columns, of the shape of `like`."""
+    whole = 1.0 * like
+    for k, part in enumerate(parts):
+        whole[:, k : k + 1] = part
+    return whole
+
+
+KINDS: dict[str, type[Memory]] = {kind.name: kind for kind in (Integral, Trend, SunDirection)}

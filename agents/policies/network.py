@@ -101,9 +101,9 @@ class Network:
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
     first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
     gives the canonical sign, as envs do, so that q and -q get the same action. memory: an
-    `Integral` or a `Trend`, which the network reads after the observation's columns. `predict` and
-    `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError for layers that
-    do not fit, and unknown names.
+    `Integral`, `Trend` or `SunDirection`, which the network reads after the observation's columns.
+    `predict` and `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError
+    for layers that do not fit, and unknown names.
     """
 
     layers: tuple[Layer, ...]
@@ -132,8 +132,9 @@ class Network:
         own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
         object.__setattr__(self, "quaternions", own)
         if self.memory is not None and type(self.memory) not in KINDS.values():
-            raise ValueError(f"memory must be an Integral, a Trend or None, got {self.memory!r}")
-        if self.memory is not None and self.memory.column > self.width - self.memory.width:
+            kinds = ", ".join(kind.__name__ for kind in KINDS.values())
+            raise ValueError(f"memory must be one of {kinds} or None, got {self.memory!r}")
+        if self.memory is not None and self.memory.least > self.width:
             raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
 
     @classmethod

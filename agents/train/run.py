@@ -20,7 +20,7 @@ import numpy as np
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
-from rbgym.agents.policies.memory import KINDS, Integral, Memory, Trend
+from rbgym.agents.policies.memory import KINDS, Integral, Memory, SunDirection, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -44,6 +44,7 @@ _COMMANDS = {"actuator"}
 _ONE_SCALE = _COMMANDS | {
     "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference"
 }  # fmt: skip
+_HIDDEN = 1e-5  # scale of a column that a network does not need
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
 _LEAST_UNITS = 16  # of a first layer, nine of which show differences
@@ -212,7 +213,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
         if memory is not None and memory != network.memory:
             raise ValueError(
-                f"integral and trend must be 0, or init_from's, {network.memory}, got {memory}"
+                f"{', '.join(KINDS)} must be 0, or init_from's, {network.memory}, got {memory}"
             )
         if network.normalizer is None:  # what the training reads; this one changes nothing
             n = network.sizes[0]
@@ -239,20 +240,30 @@ def memory_times(chosen: Mapping[str, Any]) -> dict[str, float]:
     for bad ones, and for two."""
     times = {name: positive(name, chosen[name]) for name in KINDS if chosen.get(name)}
     if len(times) > 1:
-        raise ValueError(f"integral or trend must be 0, got {times}")
+        raise ValueError(f"{', '.join(KINDS)}: all but one must be 0, got {times}")
     return times
 
 
 def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
     """The memory of a network with these `memory_times`. integral: in which an attitude error of
     twice the tolerance fills an `Integral`, which needs an observation that begins with a
-    quaternion relative to a target, or a ValueError. trend: of a `Trend` of all columns."""
+    quaternion relative to a target, or a ValueError. trend: of a `Trend` of all columns. sun: in
+    which a `SunDirection` follows the cells."""
     if not times:
         return None
     base, columns = env.unwrapped, read_by_networks(env)
     if "trend" in times:
         width = sum(one.size for one in columns.values())
         return Trend(0, width, min(base.dt / times["trend"], 1.0))
+    if "sun" in times:
+        cells, rates = columns.get("coarse_sun"), columns.get("angular_velocity")
+        if cells is None or rates is None:
+            raise ValueError(f"sun must be 0 without coarse cells and gyros, got {times['sun']!r}")
+        normals = np.array(base.episodes.setup.parts.sensor.normals)
+        half = 0.5 * float(np.linalg.eigvalsh(normals.T @ normals).max())
+        share, turn = base.dt / times["sun"], base.dt * float(rates.factor)
+        share = min(share, 1.0) / max(half, 1.0)
+        return SunDirection(cells.first, rates.first, normals, turn, share)
     column, time = next(iter(columns.values())), times["integral"]
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
@@ -267,7 +278,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
     clipped at +-1. The columns of an `Integral` stay as they are, those of a `Trend` have scales of
-    their own."""
+    their own, and those of a `SunDirection` replace the cells."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
@@ -282,6 +293,12 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
         changes = _places(columns, _COMMANDS)
         finer += [step * factors[changes] for step in steps]
         repeats += [len(factors) + k for k in changes] * len(steps)
+    elif isinstance(memory, SunDirection):  # whose noise is less than that of the cells
+        factors[columns["coarse_sun"].place] = _HIDDEN
+        scales.append(np.ones(memory.width))
+        steps = _finer([float(env.unwrapped.task.angle)])
+        finer += [np.full(memory.width, step) for step in steps]
+        repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
     elif memory is not None:
         scales.append(np.ones(memory.width))
     whole = np.concatenate([*scales, *finer])

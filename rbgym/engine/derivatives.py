@@ -148,6 +148,10 @@ def seed_lane(physics, d, numbers, start, rows, columns, more):
     for row in range(physics.actuator_row()):
         k = row * LANES
         d[k] = merge(numbers[start + k], d[k])
+    for n in range(len(more)):  # but not a memory that is a coordinate
+        k = more[n] * LANES
+        if more[n] < physics.actuator_row():
+            d[k] = numbers[start + k] + unit(columns.at_more + n)
 
 
 @inlined

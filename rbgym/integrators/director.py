@@ -41,6 +41,7 @@ class DirEM(Implicit):
 
     fraction = constant(0.25)
     memory_size = constant(9)
+    keeps_state = constant(True)
 
     def equation(self, potential, body, step, e):
         C, G = _columns(e), _forces(body, step)

@@ -205,6 +205,8 @@ class RKN4(Explicit):
         length, count = 1.0 if due else length, 0.0 if due else count + 1.0
         return unit, L_1, 0.0, (length, count, self.sampling.after_step(samples, h))
 
+    keeps_state = constant(True)
+
     def memory_size(self):
         return 2 + self.sampling.sample_rows()
 

@@ -23,7 +23,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
-from rbgym.agents.policies.memory import Integral, Trend
+from rbgym.agents.policies.memory import Integral, SunDirection, Trend
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import NoPotential
@@ -132,10 +132,15 @@ def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("memory", [Integral(1, edge=0.2, share=0.5), Trend(2, 5, 0.3)])
-def test_a_network_with_a_memory_answers_in_c_as_in_python(memory, tmp_path):
-    env = gym.make(SLEW).unwrapped
-    network = Network.random((7 + memory.width, 8, 3), 0, memory=memory)
+@pytest.mark.parametrize(
+    ("env_id", "memory"),
+    [(SLEW, Integral(1, edge=0.2, share=0.5)), (SLEW, Trend(2, 5, 0.3)),
+     ("SunAcquisition-v0", SunDirection(3, 0, [*np.eye(3), *-np.eye(3)], turn=0.3, share=0.2))],
+)  # fmt: skip
+def test_a_network_with_a_memory_answers_in_c_as_in_python(env_id, memory, tmp_path):
+    env = gym.make(env_id).unwrapped
+    (width,) = env.observation_space.shape
+    network = Network.random((width + memory.width, 8, 3), 0, memory=memory)
     export_c(tmp_path, network, env)
     seen, expected = flown(env, network)
     assert furthest(answers(tmp_path, "float", seen), expected) <= 1.0
