@@ -134,8 +134,8 @@ class SunDirection(Memory):
 
     In a step s <- s + share sum(n (c - max(n . s, 0))) over the cells, of normals n and currents c,
     that face s or are lit; the first light counts fully, and the dark not at all. The network reads
-    s / |s|, which then turns with the body: s <- s + s x (turn omega). It is zero before the first
-    light.
+    s / |s|, which then turns with the body: s <- s + s x w + (s x w) x w / 2, w = turn omega. It is
+    zero before the first light.
     column: first of the cells. rates: first column of the angular velocity. normals: unit vectors
     of the cells, body axes. turn: angle [rad] in a step for a rate of 1 in its column. share: at
     most 1, divided by half the largest eigenvalue of sum(n n^T). ValueError for bad ones.
@@ -181,14 +181,20 @@ class SunDirection(Memory):
             expected = (a * x + b * y + d * z).clip(0.0, None)
             off = share * (c - expected) * ((expected > 0.0) | (c > _LIT))
             found = [part + n * off for part, n in zip(found, (a, b, d), strict=True)]
-        x, y, z = _unit(*found)
-        p, q, r = (self.turn * w for w in _parts(seen[:, self.rates : self.rates + 3]))
-        turned = _unit(x + (y * r - z * q), y + (z * p - x * r), z + (x * q - y * p))
-        return _whole(memory, (x, y, z)), _whole(memory, turned)
+        sun = _unit(*found)
+        w = [self.turn * rate for rate in _parts(seen[:, self.rates : self.rates + 3])]
+        first = _cross(sun, w)
+        second = _cross(first, w)
+        turned = [a + b + 0.5 * c for a, b, c in zip(sun, first, second, strict=True)]
+        return _whole(memory, sun), _whole(memory, _unit(*turned))
 
 
 def _parts(v: Any) -> tuple[Any, Any, Any]:
     return v[:, :1], v[:, 1:2], v[:, 2:]
+
+
+def _cross(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def _unit(x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:

@@ -44,7 +44,7 @@ _COMMANDS = {"actuator"}
 _ONE_SCALE = _COMMANDS | {
     "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference"
 }  # fmt: skip
-_HIDDEN = 1e-5  # scale of a column that a network does not need
+_DARK = 0.05  # a smaller current of a coarse cell, over its largest one, is noise
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
 _LEAST_UNITS = 16  # of a first layer, nine of which show differences
@@ -277,13 +277,14 @@ def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
 def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
-    clipped at +-1. The columns of an `Integral` stay as they are, those of a `Trend` have scales of
-    their own, and those of a `SunDirection` replace the cells."""
+    clipped at +-1. Coarse cells begin at the currents of `_DARK`. The columns of an `Integral` stay
+    as they are; those of a `Trend` and of a `SunDirection` have scales of their own."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
     steps = _finer(_edges(env.unwrapped, columns))
-    fine = _places(columns, _ONE_SCALE)
+    unlike = _ONE_SCALE | ({"wheel_momentum"} if isinstance(memory, SunDirection) else set())
+    fine = _places(columns, unlike)
     scales, repeats = [factors], fine * len(steps)
     finer = [step * factors[fine] for step in steps]
     if isinstance(memory, Trend):  # of rad, in which a unit vector turns at the edge of success
@@ -293,8 +294,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
         changes = _places(columns, _COMMANDS)
         finer += [step * factors[changes] for step in steps]
         repeats += [len(factors) + k for k in changes] * len(steps)
-    elif isinstance(memory, SunDirection):  # whose noise is less than that of the cells
-        factors[columns["coarse_sun"].place] = _HIDDEN
+    elif isinstance(memory, SunDirection):
         scales.append(np.ones(memory.width))
         steps = _finer([float(env.unwrapped.task.angle)])
         finer += [np.full(memory.width, step) for step in steps]
@@ -302,7 +302,11 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     elif memory is not None:
         scales.append(np.ones(memory.width))
     whole = np.concatenate([*scales, *finer])
-    return Normalizer(np.zeros(len(whole)), whole**-2.0, 1.0, 1e-12, tuple(repeats))
+    mean = np.zeros(len(whole))
+    if "coarse_sun" in columns:
+        cells = columns["coarse_sun"].place
+        mean[cells], whole[cells] = 0.5 * (1.0 + _DARK), 2.0 / (1.0 - _DARK)
+    return Normalizer(mean, whole**-2.0, 1.0, 1e-12, tuple(repeats))
 
 
 def _places(columns: Mapping[str, Column], but: set[str]) -> list[int]:

@@ -11,6 +11,9 @@ from rbgym.agents.policies.memory import Integral, Trend
 from rbgym.agents.train import DifferentiableEnv
 
 STEPS = 100
+# The torque depends on the attitude; the scheme has a memory.
+PUSHED = {"orbit": {"altitude": 4e5}, "disturbance": {"residual_dipole": (9e3, 5e3, 0.0)},
+          "integrator": "dir_em", "dt": 0.05}  # fmt: skip
 
 
 def policy_of(env):
@@ -30,9 +33,13 @@ def earned(env, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", [None, Integral(1, edge=0.05, share=0.2), Trend(2, 5, 0.3)])
-def test_the_gradient_through_a_hundred_steps_is_that_of_differences(memory):
-    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4), memory)
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "memory"),
+    [("RigidTop-v0", {}, Integral(1, edge=0.05, share=0.2)), ("RigidTop-v0", {}, Trend(2, 5, 0.3)),
+     ("IntermediateAxis-v0", PUSHED, None)],
+)  # fmt: skip
+def test_the_gradient_through_a_hundred_steps_is_that_of_differences(env_id, kwargs, memory):
+    env = DifferentiableEnv(gym.make_vec(env_id, num_envs=4, **kwargs), memory)
     policy = policy_of(env)
     earned(env, policy).backward()
     assert not env.ended.any()  # the differences would jump

@@ -16,13 +16,14 @@ import gymnasium as gym
 import torch
 from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
+from scipy.spatial.transform import Rotation
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
-from rbgym.agents.policies.memory import Integral, Trend
+from rbgym.agents.policies.memory import Integral, SunDirection, Trend
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -144,6 +145,21 @@ def test_a_trend_tells_how_fast_a_column_changes(tmp_path):
     np.testing.assert_allclose(action, rates / 0.25, rtol=1e-4)
     again, _ = policy.predict(np.array([9.0, 1.0, 2.0]), memory, np.ones(1, bool))
     assert not again.any()
+
+
+@pytest.mark.interpreted
+def test_gyros_turn_the_direction_of_the_sun_in_the_dark():
+    sides, omega, turn = np.array([*np.eye(3), *-np.eye(3)]), np.array([0.3, -0.2, 0.5]), 2e-3
+    memory, kept = SunDirection(3, 0, sides, turn, share=0.2), np.zeros((1, 3))
+    for k in range(300):
+        s = Rotation.from_rotvec(-k * turn * omega).apply([0.6, 0.0, 0.8])
+        cells = (20 <= k < 100) * np.maximum(sides @ s, 0.0)
+        seen, before = np.concatenate([omega, cells])[None], kept
+        read, kept = memory.after(before, seen)
+        assert read.any() == (k >= 20)
+        assert k < 80 or np.abs(read[0] - s).max() < 1e-6
+    again, _ = memory.after(torch.from_numpy(before), torch.from_numpy(seen))
+    np.testing.assert_allclose(again.numpy(), read, rtol=1e-15)
 
 
 def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):

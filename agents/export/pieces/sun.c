@@ -9,7 +9,8 @@ static void shrink(real v[3])
 static void remember(rbgym_memory *memory, real seen[OBSERVATIONS + REMEMBERED])
 {
     const real *cells = seen + COLUMN;
-    real before[3], sun[3], omega[3], share = (real)0, known;
+    real before[3], sun[3], omega[3], first[3] = {0, 0, 0}, second[3] = {0, 0, 0};
+    real share = (real)0, known;
     int i, k;
     for (i = 0; i < 3; i++) {
         before[i] = memory->started != 0 ? memory->kept[i] : (real)0;
@@ -27,10 +28,11 @@ static void remember(rbgym_memory *memory, real seen[OBSERVATIONS + REMEMBERED])
         }
     }
     shrink(sun);
+    add_cross(sun, omega, first);
+    add_cross(first, omega, second);
     for (i = 0; i < 3; i++) {
         seen[OBSERVATIONS + i] = sun[i];
-        memory->kept[i] = sun[i];
+        memory->kept[i] = sun[i] + first[i] + (real)0.5 * second[i];
     }
-    add_cross(sun, omega, memory->kept);
     shrink(memory->kept);
 }
