@@ -13,7 +13,7 @@ from rbgym import agents
 from rbgym.agents import controllers
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
-from rbgym.agents.policies import Integral, Network, Trend, trained
+from rbgym.agents.policies import Integral, Network, SunDirection, Trend, trained
 from rbgym.agents.train import hyperparameters_of, rollouts, train
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.eigenaxis import eigenaxis_time
@@ -119,6 +119,8 @@ def _networks():
                  ).but(finite=False)  # fmt: skip
     yield target("rbgym.agents.policies.Trend", Trend, column=1, width=2, share=0.5
                  ).but(finite=False)  # fmt: skip
+    yield target("rbgym.agents.policies.SunDirection", SunDirection, column=3, rates=0,
+                 normals=np.eye(3), turn=0.1, share=0.5).but(finite=False)  # fmt: skip
     yield target("rbgym.agents.policies.Network.random", Network.random, sizes=(7, 4, 3), seed=0,
                  activation="tanh", output="clip").but(finite=False)  # fmt: skip
     yield target("rbgym.agents.policies.Network.with_parameters", NETWORK.with_parameters,
