@@ -12,6 +12,7 @@ import math
 import shutil
 import statistics
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import ray
@@ -99,22 +100,24 @@ def train(algorithm, arguments):
 def main():
     arguments = read_arguments()
     torch.set_num_threads(arguments.threads)  # of the learner, which is this process
-    cluster = None
-    if not arguments.address:  # Ray's own test cluster, each node with half of the runners
-        node = {"num_cpus": arguments.threads * math.ceil(arguments.runners / 2)}
-        cluster = Cluster(initialize_head=True, head_node_args=node | {"include_dashboard": False})
-        cluster.add_node(**node)
-    ray.init(arguments.address or cluster.address)
-    warm(arguments.env)
-    algorithm = configured(arguments).build_algo()
-    if arguments.resume:
-        algorithm.restore_from_path(max(arguments.out.glob("checkpoint-*")).resolve())
-    train(algorithm, arguments)
-    write_policy(arguments.out, algorithm, arguments.env)
-    algorithm.stop()
-    ray.shutdown()
-    if cluster:
-        cluster.shutdown()
+    with ExitStack() as at_end:  # after an error too
+        address = arguments.address
+        if not address:  # Ray's own test cluster, each node with half of the runners
+            node = {"num_cpus": arguments.threads * math.ceil(arguments.runners / 2)}
+            head = node | {"include_dashboard": False}
+            cluster = Cluster(initialize_head=True, head_node_args=head)
+            at_end.callback(cluster.shutdown)
+            cluster.add_node(**node)
+            address = cluster.address
+        ray.init(address)
+        at_end.callback(ray.shutdown)
+        warm(arguments.env)
+        algorithm = configured(arguments).build_algo()
+        at_end.callback(algorithm.stop)
+        if arguments.resume:
+            algorithm.restore_from_path(max(arguments.out.glob("checkpoint-*")).resolve())
+        train(algorithm, arguments)
+        write_policy(arguments.out, algorithm, arguments.env)
 
 
 if __name__ == "__main__":

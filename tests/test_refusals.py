@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 import rbgym
 import rbgym.plot
@@ -20,7 +21,7 @@ from rbgym.agents.controllers import (
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.trained import load
+from rbgym.agents.policies.trained import TrainedPolicy, load
 from rbgym.agents.train.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.envs.parts.goals import Axis
@@ -47,6 +48,10 @@ def flight(**more):
 
 def scalable(**more):
     return rbgym.simulate_scalable(BODY, **{"dt": 0.1, "steps": 60, **more})
+
+
+def judged(seen, done=None):
+    return evaluate(TrainedPolicy(Network.random((7, 3), 0), seen, {}, done), ID)
 
 
 REFUSED = {
@@ -138,6 +143,11 @@ REFUSED = {
         lambda: Network.random((7, 3), 0).predict(["1"] * 7),
         lambda: gym.make(ID, observation=lambda state: [[np.nan]]),
     ],
+    "action_space": [lambda b=b: judged(None, Box(*b, (3,))) for b in ((0.0, 1.0), (-2.0, 2.0))],
+    "observation_space": [
+        lambda b=b: judged(Box(*b)) for b in ((-1, 1, (7,)), (-np.inf, np.inf, (7,)), (-1, 1, (6,)))
+    ],
+    "gains": [lambda: controllers.at_work(Idle(3), gym.make(ID), damping=1.0)],
     "controller": [lambda: controllers.make([], gym.make(ID))],
     "env": [
         lambda: controllers.make("pd", "text"), lambda: controllers.for_env(None),

@@ -8,7 +8,8 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from gymnasium.spaces import Box
+import numpy as np
+from gymnasium.spaces import Box, Dict, Space
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
@@ -61,7 +62,8 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
     reads all observations of the env but its pending commands and its response, as its training had
     no delay and no lag, is returned in a `Foreseeing`; a model of Stable-Baselines3 only as
     `TrainedPolicy.of(model)`, which has its normaliser. ValueError for anything else, and for a
-    policy whose `action_space` has another shape than the env's.
+    policy whose `action_space` or `observation_space` is that of another env, or of a wrapper that
+    scales it; the dtype, and how fast the body can turn, may differ.
     """
     if isinstance(policy, str):
         return make(policy, env, **gains)
@@ -69,17 +71,30 @@ def at_work(policy: Any, env: Any, **gains: Any) -> Any:
         raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
     if gains:
         raise ValueError(f"gains must be left out for a policy, {policy!r}, got {gains}")
-    _, *without_delay = readable(env)
-    wanted = getattr(env, "single_action_space", env.action_space).shape
-    own = getattr(getattr(policy, "action_space", None), "shape", wanted)
-    if own != wanted:
-        raise ValueError(f"policy must give commands of shape {wanted}, got {own} of {policy!r}")
-    space = getattr(policy, "observation_space", None)
+    seen = readable(env)
+    commands = getattr(env, "single_action_space", env.action_space)
+    for name, able in (("action_space", [commands]), ("observation_space", seen)):
+        space = getattr(policy, name, None)
+        if isinstance(space, Space) and _marks(space) not in map(_marks, able):
+            given = " or ".join(map(str, able))
+            raise ValueError(f"policy must have the {name} {given}, got {space}")
     is_model = hasattr(policy, "get_vec_normalize_env")
-    for early in without_delay:
+    for early in seen[1:]:
         if isinstance(space, Box) and space.shape == early.shape and not is_model:
             return Foreseeing(Learned(policy, early.shape[0]), Plant(env))
     return policy
+
+
+def _marks(space: Any) -> Any:
+    """What the spaces of any two bodies share, and a wrapper that scales one changes: the shape,
+    and which bounds are 0, 1, another number (here 2), or infinite."""
+    if isinstance(space, Dict):
+        return {key: _marks(part) for key, part in space.items()}
+    if not isinstance(space, Box):
+        return space
+    bounds = np.array([space.low, space.high])
+    sizes = np.select([abs(bounds) == 1.0, np.isfinite(bounds)], [1.0, 2.0], np.inf)
+    return (np.sign(bounds) * sizes).tolist()
 
 
 def readable(env: Any) -> list[Any]:

@@ -13,18 +13,20 @@ ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.
 
 def plain_layers(modules: Sequence[nn.Module]) -> tuple[tuple[Layer, ...], str]:
     """Weight and bias of each linear layer, and the name of the activation between them.
-    ValueError unless linear layers alternate with activations of one kind."""
+    ValueError unless linear layers alternate with activations of one kind, ELU with alpha 1."""
     linear, kinds = modules[::2], {type(module) for module in modules[1::2]}
     if not all(isinstance(one, nn.Linear) for one in linear) or not kinds <= ACTIVATIONS.keys():
         raise ValueError(f"model must alternate linear layers and activations, got {modules}")
-    if len(kinds) > 1:
-        raise ValueError(f"model must have one kind of activation, got {modules}")
+    if len(kinds) > 1 or any(getattr(one, "alpha", 1.0) != 1.0 for one in modules):
+        raise ValueError(f"model must have one kind of activation, with alpha=1, got {modules}")
     layers = tuple((plain(one.weight), plain(one.bias)) for one in linear)
     return layers, ACTIVATIONS[kinds.pop()] if kinds else "tanh"
 
 
 def plain(parameter: Any) -> Any:
-    """A copy of a parameter as a NumPy array."""
+    """A copy of a parameter as a NumPy array; ValueError for None, a bias that is left out."""
+    if parameter is None:
+        raise ValueError("model must have a bias in every layer, got one without")
     return parameter.detach().cpu().numpy().copy()
 
 

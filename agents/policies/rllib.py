@@ -37,22 +37,29 @@ def network_of_module(module: Any) -> Network:
     return Network((*hidden, (weight[means], bias[means])), activation)
 
 
-def write_policy(folder: Path, algorithm: Any, env_id: str) -> None:
+def write_policy(folder: str | Path, algorithm: Any, env_id: str) -> None:
     """Write the policy that an RLlib Algorithm has trained on an env, with the arguments in its
-    env_config, for `rbgym evaluate`, `card` and `export`. ValueError as for `network_of_module`."""
-    network, config = network_of_module(algorithm.get_module()), algorithm.config
-    if config._env_to_module_connector is not None:  # it could change the network's observations
-        raise ValueError("algorithm must be without an env_to_module_connector of its own")
+    env_config, for `rbgym evaluate`, `card` and `export`. ValueError as for `network_of_module`,
+    for an env_id of other spaces, connectors, and an env_config that is not plain data."""
+    module, config = algorithm.get_module(), algorithm.config
+    network = network_of_module(module)
+    for name in ("env_to_module_connector", "module_to_env_connector"):
+        if getattr(config, f"_{name}") is not None:  # it could change what the network sees or does
+            raise ValueError(f"algorithm must be without {name} of its own")
+    own = module.observation_space, module.action_space
     with closing(gym.make(env_id, **config.env_config)) as env:
-        network = replace(network, quaternions=quaternions_of(env))
         spaces = env.observation_space, env.action_space
+        if spaces != own:
+            raise ValueError(
+                f"env_id must have the algorithm's {own}, got {env_id!r} with {spaces}"
+            )
+        network = replace(network, quaternions=quaternions_of(env))
     content = {
         "env_id": env_id,
         "algo": "ppo",
         "env_kwargs": dict(config.env_config),
         "hyperparameters": {name: getattr(config, name) for name in HYPERPARAMETERS},
-        "training": {"timesteps": int(algorithm.metrics.peek(STEPS))},
+        "training": {"timesteps": int(algorithm.metrics.peek(STEPS, default=0))},
         "versions": {"rbgym": __version__, "ray": version("ray")},
     }
-    folder.mkdir(parents=True, exist_ok=True)
     trained.write(folder, network, spaces, content)

@@ -65,7 +65,9 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
     cells = []
     for k in range(lstm.num_layers):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        of_input, of_output, bias, other = (plain(getattr(lstm, f"{name}_l{k}")) for name in names)
+        of_input, of_output, bias, other = (
+            plain(getattr(lstm, f"{name}_l{k}", None)) for name in names
+        )
         cells.append((of_input, of_output, bias + other))
     return RecurrentNetwork(tuple(cells), Network(layers, activation, output), normalizer)
 

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from rbgym.agents import catalogue
 from rbgym.agents.policies.network import Network, RecurrentNetwork
-from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, as_text, made_folder, read_json, replacing
 from rbgym.envs.arguments import named
 
 FORMAT = 1
@@ -89,9 +89,10 @@ def _shown(space: Space) -> str:
     return f"{type(space).__name__} of shape {space.shape}"
 
 
-def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
+def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: of observations and actions.
-    config: further entries of policy.json: algo, hyperparameters, env_id, env_kwargs and others."""
+    config: further entries of policy.json: algo, hyperparameters, env_id, env_kwargs and others;
+    ValueError, before anything is written, unless they are plain data."""
     from safetensors.numpy import save
 
     arrays, build = network.to_arrays()
@@ -102,9 +103,17 @@ def write(folder: Path, network: Any, spaces_of: tuple[Space, Space], config: An
         "observation_space": _as_plain(spaces_of[0]),
         "action_space": _as_plain(spaces_of[1]),
     }
+    try:
+        text = as_text(content)
+    except TypeError as error:
+        raise ValueError(
+            f"env_kwargs (RLlib's env_config) must be plain data, got {config}: {error}"
+        ) from None
+    folder = made_folder(folder)
     with replacing(folder / WEIGHTS) as temporary:
         temporary.write_bytes(save(arrays))
-    write_json(folder / CONFIG, content)
+    with replacing(folder / CONFIG) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def read(folder: Path) -> TrainedPolicy:

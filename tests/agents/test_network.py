@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -138,18 +139,19 @@ def test_what_does_not_fit_is_refused(function, arguments):
 
 
 sb3 = pytest.importorskip("stable_baselines3")
+from sb3_contrib import RecurrentPPO  # noqa: E402
 from torch import nn  # noqa: E402
 
-from rbgym.agents.train.sb3.adapter import make_sb3_env  # noqa: E402
+PPO, LSTM = partial(sb3.PPO, "MlpPolicy"), partial(RecurrentPPO, "MlpLstmPolicy")
 
 
-def test_models_that_are_no_such_network_are_refused():
-    env, how = make_sb3_env("AttitudeSlew-v1", 1), {"policy_kwargs": {"activation_fn": nn.GELU}}
-    with pytest.raises(ValueError, match="model must alternate linear layers and activations"):
-        Network.from_model(sb3.PPO("MlpPolicy", env, device="cpu", **how))
-    with pytest.raises(ValueError, match=r"must have a Gaussian policy, got .*Categorical"):
-        Network.from_model(sb3.PPO("MlpPolicy", gym.make("CartPole-v1"), device="cpu"))
-    with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\], got Box\(-2"):
-        Network.from_model(sb3.PPO("MlpPolicy", gym.make("Pendulum-v1"), device="cpu"))
-    with pytest.raises(ValueError, match="model must be a PPO, SAC or similar, got DQN"):
-        Network.from_model(sb3.DQN("MlpPolicy", gym.make("CartPole-v1"), buffer_size=1))
+@refused(
+    (PPO, "RigidTop-v0", {"activation_fn": nn.GELU}, "model must alternate linear layers and acti"),
+    (PPO, "RigidTop-v0", {"activation_fn": partial(nn.ELU, alpha=2.0)}, "with alpha=1, got .*=2.0"),
+    (LSTM, "RigidTop-v0", {"lstm_kwargs": {"bias": False}}, "must have a bias in every layer"),
+    (PPO, "CartPole-v1", {}, "must have a Gaussian policy, got .*Categorical"),
+    (PPO, "Pendulum-v1", {}, r"must have actions in \[-1, 1\], got Box\(-2"),
+    (partial(sb3.DQN, "MlpPolicy", buffer_size=1), "CartPole-v1", {}, "SAC or similar, got DQN"),
+)
+def test_models_that_are_no_such_network_are_refused(algorithm, env_id, how):
+    Network.from_model(algorithm(env=gym.make(env_id), policy_kwargs=how))

@@ -16,6 +16,7 @@ import rbgym.agents
 from rbgym.agents.judge import evaluate
 from rbgym.agents.judge.episodes import contenders
 from rbgym.agents.policies import rllib
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -33,6 +34,7 @@ def module_of(env_id="RigidTop-v0", activation=nn.Tanh, *, deviations=True):
         encoder=SimpleNamespace(actor_encoder=perceptron(*hidden)),
         pi=perceptron(nn.Linear(8, channels * (1 + deviations))),
         action_space=env.action_space,
+        observation_space=env.observation_space,
     )
 
 
@@ -45,8 +47,9 @@ def means(module, observations):
 
 def algorithm_of(module, **env_kwargs):
     given = dict.fromkeys(rllib.HYPERPARAMETERS, 1)
-    config = SimpleNamespace(env_config=env_kwargs, _env_to_module_connector=None, **given)
-    metrics = SimpleNamespace(peek=lambda key: 64.0)
+    given |= dict.fromkeys(("_env_to_module_connector", "_module_to_env_connector"))
+    config = SimpleNamespace(env_config=env_kwargs, **given)
+    metrics = SimpleNamespace(peek=lambda key, default: default)  # as before the first training
     return SimpleNamespace(config=config, metrics=metrics, get_module=lambda: module)
 
 
@@ -59,34 +62,33 @@ def test_the_network_of_a_module_commands_its_means(activation, deviations):
     np.testing.assert_allclose(network.predict(seen)[0], means(module, seen), atol=2e-6)
 
 
-def test_modules_of_another_kind_are_refused():
-    shared = module_of()
-    shared.encoder = SimpleNamespace(encoder=shared.encoder.actor_encoder)
-    for other in (shared, nn.Linear(2, 2), None):
-        with pytest.raises(ValueError, match="module must be that of RLlib's PPO"):
-            rllib.network_of_module(other)
-    unbound = module_of()
-    unbound.action_space = gym.spaces.Box(-2.0, 2.0, (3,))
-    with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\]"):
-        rllib.network_of_module(unbound)
-
-
 def test_a_policy_folder_is_judged_as_those_of_our_own_trainings(tmp_path, monkeypatch):
     monkeypatch.setattr(rllib, "version", lambda name: "2.60.0")
     module, folder = module_of(), tmp_path / "cluster"
     algorithm = algorithm_of(module, max_episode_steps=5)
-    rllib.write_policy(folder, algorithm, "rbgym:RigidTop-v0")
+    rllib.write_policy(str(folder), algorithm, "rbgym:RigidTop-v0")
     policy = rbgym.agents.load(folder)
     assert policy.network.quaternions == (0,)
-    assert policy.config["training"] == {"timesteps": 64}
+    assert policy.config["training"] == {"timesteps": 0}
     env_id, (found,) = contenders([str(folder)])
     assert (env_id, found.env_kwargs) == ("rbgym:RigidTop-v0", {"max_episode_steps": 5})
     assert evaluate(found.policy, env_id, 2, **found.env_kwargs).success_rate == 0.0
 
 
-def test_an_algorithm_whose_module_does_not_see_the_observations_is_refused(tmp_path):
+@refused(
+    ("RigidTop-v0", {"encoder": perceptron()}, "must be that of RLlib's PPO"),
+    ("RigidTop-v0", {"action_space": gym.spaces.Box(-2, 2)}, r"must have actions in \[-1, 1\]"),
+    ("RigidTop-v0", {"_env_to_module_connector": print}, "must be without env_to_module_connector"),
+    ("RigidTop-v0", {"_module_to_env_connector": print}, "must be without module_to_env_connector"),
+    ("RigidTop-v0", {"env_config": {"substeps": np.int64(1)}}, r"\(RLlib's env_config\) must be"),
+    ("FreeFlyer-v0", {}, r"(?s)env_id must have .*\(7,\).* got 'FreeFlyer-v0' with .*\(13,\)"),
+)
+def test_a_refused_algorithm_leaves_the_folder_as_it_is(env_id, changes, tmp_path, monkeypatch):
+    monkeypatch.setattr(rllib, "version", lambda name: "2.60.0")
     algorithm = algorithm_of(module_of())
-    algorithm.config._env_to_module_connector = lambda env, spaces, device: None
-    with pytest.raises(ValueError, match="must be without an env_to_module_connector"):
-        rllib.write_policy(tmp_path / "cluster", algorithm, "RigidTop-v0")
-    assert not (tmp_path / "cluster").exists()
+    for part in algorithm.config, algorithm.get_module():
+        vars(part).update(changes)
+    try:
+        rllib.write_policy(tmp_path / "cluster", algorithm, env_id)
+    finally:
+        assert not (tmp_path / "cluster").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from stable_baselines3 import PPO, SAC, HerReplayBuffer
+from stable_baselines3 import SAC, HerReplayBuffer
 
 import rbgym.agents
 from rbgym.agents import controllers
@@ -46,18 +46,6 @@ def test_a_classical_controller_solves_what_doing_nothing_does_not(env_id):
     assert list(solved.by_category) == list(task_of(env_id).categories)
     told = json.loads((DOCS / "solved.json").read_text("utf-8"))[env_id]
     assert told[SOLVED_BY.get(env_id, "pd")]["success"] >= LEAST.get(env_id, 1.0)
-
-
-@pytest.mark.interpreted
-@pytest.mark.parametrize("env_id", ["ReactionWheelSlew-v1", "AttitudeReach-v0"])
-def test_ppo_takes_a_step_with_and_without_goals(env_id):
-    env = make_sb3_env(env_id, 4, seed=0)
-    policy = "MultiInputPolicy" if env_id == "AttitudeReach-v0" else "MlpPolicy"
-    how = {"policy_kwargs": {"net_arch": [8]}, "n_steps": 8, "batch_size": 16, "device": "cpu"}
-    model = PPO(policy, env, **how)
-    model.learn(32)
-    assert model.num_timesteps >= 32
-    env.close()
 
 
 def test_hindsight_replay_rewards_what_was_reached():

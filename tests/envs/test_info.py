@@ -1,4 +1,4 @@
-"""`info` is a plain dictionary: numbers of NumPy, arrays and flags."""
+"""`info` is a plain dictionary: floats, bools and arrays of NumPy."""
 
 import copy
 import pickle
@@ -29,7 +29,7 @@ def test_a_single_env_tells_numbers_and_vectors(env_id):
     told = {name.partition("_")[0] for name in info} & {"cost", "keep", "fault"}
     assert told == ({"cost", "keep"} if env_id == "KeepOutSlew-v0" else set())  # which has a cone
     for name, value in info.items():
-        assert isinstance(value, float | bool | np.ndarray), name
+        assert type(value) in {float, bool, np.ndarray}, name
         assert np.shape(value) == () or value.flags.c_contiguous
 
 

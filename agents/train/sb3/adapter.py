@@ -52,7 +52,7 @@ class VectorEnvAdapter(VecEnv):
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Choose the seeds of the next reset, and return them."""
-        seeds = super().seed(seed)
+        seeds = super().seed(None if seed is None else checked_seed(seed))
         if self._trains:
             self._seeds = list(training_seeds(cast(int, seeds[0]), self.num_envs))
         return self._seeds
@@ -151,8 +151,6 @@ def make_sb3_env(
     """Make n lanes of a registered env for SB3: `make_vec`, adapter and VecMonitor. env_id: of an
     env with a native vector env, also "module:Env-v0". seed: of all lanes; None for fresh entropy.
     render_mode, kwargs: arguments of the env."""
-    if seed is not None:
-        seed = checked_seed(seed)
     native = creator_of(spec_of(env_id).vector_entry_point)
     if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
         raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
