@@ -67,8 +67,8 @@ def spec_of(env_id: str) -> Any:
     """The registered spec of an env, also for "module:Env-v0"; ValueError if it has none."""
     if not isinstance(env_id, str):
         raise ValueError(f"env_id must be the id of an env, got {env_id!r}")
-    module, _, name = env_id.rpartition(":")
-    if module:
+    module, colon, name = env_id.rpartition(":")
+    if colon:
         try:
             importlib.import_module(module)
         except (ModuleNotFoundError, TypeError, ValueError) as error:
@@ -154,6 +154,7 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting of an env for training or judging, with the layer that set it."""
+    task_of(env_id)  # raises for any other env
     kwargs = in_time(env_id, env_kwargs)
     with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
         tree: dict[str, Any] = cast(Any, env.unwrapped).resolved

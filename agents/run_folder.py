@@ -113,15 +113,23 @@ def made_folder(folder: Any) -> Path:
     return path
 
 
+def file_at(path: Path) -> Path:
+    """The file, there or not, that `path` is or links to. Raises OSError, which names `path`, for
+    anything else, and for /dev/stdout and the like, which link to files that others write."""
+    target = Path(os.path.realpath(path))
+    of_process = os.path.islink(path) and os.path.abspath(path).startswith(("/dev/", "/proc/"))
+    if of_process or (os.path.lexists(target) and not target.is_file()):
+        raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
+    return target
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that replaces `path` once it is written and synced: `path`, or the
-    file it links to, holds either the old content or the new. If several processes write, the last
-    one wins; the unfinished file of a killed one is removed a day later. Raises OSError, which
-    names `path`, for a full disk, and for anything but a file."""
-    target = Path(os.path.realpath(path))
-    if os.path.lexists(target) and not target.is_file():
-        raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
+    """Yield a temporary path that replaces `file_at(path)` once it is written and synced, so that
+    it holds either the old content or the new. If several processes write, the last one wins; the
+    unfinished file of a killed one is removed a day later. Raises OSError, which names `path`, for
+    a full disk too."""
+    target = file_at(path)
     beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, as names have a limit
     temporary = target.with_name(f"{beginning}{uuid.uuid4().hex}.tmp")
     for left in target.parent.glob(f"{beginning}*.tmp"):

@@ -23,7 +23,7 @@ _TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 def styled(*, stderr: bool = False) -> bool:
     """Whether the standard output, or error, is a terminal that can show styles."""
     stream = sys.stderr if stderr else sys.stdout
-    if not (stream.isatty() or os.environ.keys() & _TERMINALS):
+    if stream is None or not (stream.isatty() or os.environ.keys() & _TERMINALS):  # None: closed
         return False
     from rich.console import Console
 
@@ -37,8 +37,9 @@ def plain(text: str) -> str:
 
 
 def print_json(content: Any) -> None:
-    """Write JSON to the standard output; NumPy numbers are allowed."""
-    print(json.dumps(content, indent=2, default=lambda value: value.item()))
+    """Write JSON to the standard output, from NumPy numbers too; null for infinity and NaN."""
+    text = json.dumps(content, default=lambda value: value.item())
+    print(json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

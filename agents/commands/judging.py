@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from rbgym.agents.cases import resolved
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.terminal import Counter, bar, print_json, print_table
@@ -197,25 +198,23 @@ def evaluate(
         if estimator:
             raise ValueError("--video must be left out with --estimator")
         videos.require(video, video_episode, episodes)
+        if plot and plot.resolve() == video.resolve():
+            raise ValueError(f"--plot and --video must be two files, got {str(plot)!r} twice")
     elif video_episode:
         raise ValueError(f"--video-episode must be left out without --video, got {video_episode}")
     env, judged = contenders(names, env, dict(env_arg or ()))
+    if explain and as_json:
+        print_json({one.name: resolved(env, one.env_kwargs) for one in judged})
+        return
     if explain:
         for n, one in enumerate(judged):
             if one.env_kwargs not in [other.env_kwargs for other in judged[:n]]:
-                options.print_resolved(env, one.env_kwargs, as_json)
+                options.print_resolved(env, one.env_kwargs, as_json=False)
         return
+    chosen: dict[str, Any] = {"split": split, "seed": seed, "estimator": estimator}
     with bar() as shown:
         evaluations = {
-            one.name: evaluation.evaluate(
-                one.policy,
-                env,
-                episodes,
-                split=split,
-                seed=seed,
-                estimator=estimator,
-                **one.env_kwargs,
-            )
+            one.name: evaluation.evaluate(one.policy, env, episodes, **chosen, **one.env_kwargs)
             for one in shown.track(judged, description="policies")
         }
     if as_json:

@@ -50,8 +50,7 @@ def train(
         Option(help="YAML like RL Zoo's, which replaces ours.", exists=True, dir_okay=False),
     ] = None,
     change: Annotated[
-        list[Any] | None,
-        Option("--set", parser=options.pair, metavar="KEY=VALUE", help="One hyperparameter."),
+        list[Any] | None, Option("--set", help="One hyperparameter.", **options.PAIRS)
     ] = None,
     env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
@@ -73,24 +72,27 @@ def train(
     The same command resumes an interrupted run from its last checkpoint, and extends a finished
     one if --timesteps is larger. `rbgym evaluate` reads a run from its first evaluation on.
     """
-    if env_arg:  # before a learning library is imported, which takes seconds
-        options.check_env_args(env, dict(env_arg))
+    env_kwargs = dict(env_arg or ())
+    if env_kwargs:  # before a learning library is imported, which takes seconds
+        options.check_env_args(env, env_kwargs)
     if seed + seeds > 2**32:
         raise ValueError(f"seeds must end below 2**32, got {seeds} from --seed {seed} on")
     if teacher is not None:
         if algo != "auto":
             raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
-        change = [*(change or ()), ("teacher", teacher)]
+        change = options.once([*(change or ()), ("teacher", teacher)])
+    changes = dict(change or ())
     if explain:
-        changes = dict(change or ())
-        chosen = hyperparameters_of(env, algo, hyperparameters, changes, init_from, timesteps)
+        chosen = hyperparameters_of(
+            env, algo, hyperparameters, changes, init_from, timesteps, env_kwargs
+        )
         given = {*changes, *(("iterations", "n_timesteps") if timesteps else ())}
         file = str(hyperparameters or f"{chosen['algo']}.yml")
         told = {
             name: {"value": value, "source": "argument" if name in given else file}
             for name, value in chosen.items()
         }
-        options.print_resolved(env, dict(env_arg or ()), as_json, {"hyperparameters": told})
+        options.print_resolved(env, env_kwargs, as_json, {"hyperparameters": told})
         return
     folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
     done = []
@@ -99,9 +101,9 @@ def train(
         done.append(
             train_policy(
                 env, algo, out=out, seed=seed + n, hyperparameters=hyperparameters,
-                changes=dict(change or ()), env_kwargs=dict(env_arg or ()), init_from=init_from,
-                resume=not overwrite, report=_say, timesteps=timesteps, threads=threads,
-                checkpoint_every=checkpoint_every, evaluate_every=evaluate_every, progress=progress,
+                changes=changes, env_kwargs=env_kwargs, init_from=init_from, resume=not overwrite,
+                report=_say, timesteps=timesteps, threads=threads, progress=progress,
+                checkpoint_every=checkpoint_every, evaluate_every=evaluate_every,
             )
         )  # fmt: skip
         if not as_json:
@@ -164,8 +166,7 @@ def export(
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
     gain: Annotated[
-        list[Any] | None,
-        Option(parser=options.pair, metavar="KEY=VALUE", help="One gain of a controller."),
+        list[Any] | None, Option(help="One gain of a controller.", **options.PAIRS)
     ] = None,
     c: Annotated[
         Path | None,

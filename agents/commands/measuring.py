@@ -58,7 +58,8 @@ def validate(
         what = "--derivatives" if derivatives else "--external"
         options.use_only(context, what, "external", "derivatives", "jobs", *used)
     if quick:
-        case, steps = case or ["heavy_top"], min(steps, 2000)
+        options.use_only(context, "--quick", "quick", "case", "derivatives", "jobs")
+        case, steps = case or ["heavy_top"], 2000
     papers: list[tuple[str, str, list[validation.Claim]]] = []
     whole = not (names or case or in_part)
     claims: list[validation.Claim] = []
@@ -138,6 +139,8 @@ def warm(
     given = dict(env_arg or ())
     for env_id in ids:
         options.check_env_args(env_id, given)
+    for name in integrator or ():
+        options.once([*given.items(), ("integrator", name)])
     schemes = [{"integrator": name} for name in integrator or ()] or [{}]
     cases = [(env_id, given | scheme) for env_id in ids for scheme in schemes]
     with bar() as shown:

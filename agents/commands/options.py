@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,8 @@ from typer import Argument, Option
 
 import rbgym
 from rbgym.agents import catalogue
-from rbgym.agents.cases import SHIPPED, SPLITS, by_name, check_policy, spec_of
+from rbgym.agents.cases import SHIPPED, SPLITS, by_name, check_policy, resolved, spec_of
+from rbgym.agents.run_folder import file_at
 from rbgym.agents.terminal import print_json, print_table
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
@@ -50,6 +52,14 @@ def pair(text: str) -> tuple[str, Any]:
         raise typer.BadParameter(f"{key} must be YAML: {error}") from None
 
 
+def once(given: Sequence[tuple[str, Any]] | None) -> Any:
+    """Return the pairs, unless a key is there twice: one of its values would be lost."""
+    keys = [key for key, _ in given or ()]
+    if len({*keys}) < len(keys):
+        raise typer.BadParameter(f"must name each key once, got {keys}")
+    return given
+
+
 def whole(text: str) -> int:
     """Parse a number of steps, which may be written as 1e6."""
     try:
@@ -77,12 +87,10 @@ def refusing(check: Callable[[Any], object]) -> Callable[[Any], Any]:
 
 @refusing
 def file_to_write(path: Path) -> None:
-    target = Path(os.path.realpath(path))  # a link stays, and its target is written
-    taken = os.path.lexists(target) and not target.is_file()
-    if taken or not os.access(target.parent, os.W_OK):
-        raise typer.BadParameter(
-            f"must be a writable file in an existing folder, got {str(path)!r}"
-        )
+    with suppress(OSError):
+        if os.access(file_at(path).parent, os.W_OK):
+            return
+    raise typer.BadParameter(f"must be a writable file in an existing folder, got {str(path)!r}")
 
 
 @refusing
@@ -165,9 +173,8 @@ INTEGRATORS: Any = {
     "callback": known_integrators,
 }
 POLICIES: Any = {"autocompletion": policies, "callback": known_policies}
-EnvArgs = Annotated[
-    list[Any] | None, Option(parser=pair, metavar="KEY=VALUE", help="An argument of the env.")
-]
+PAIRS: Any = {"parser": pair, "metavar": "KEY=VALUE", "callback": once}
+EnvArgs = Annotated[list[Any] | None, Option(help="An argument of the env.", **PAIRS)]
 Integrators = Annotated[
     list[str] | None,
     Option("--integrator", "-i", help="See rbgym list; repeat to compare several.", **INTEGRATORS),
@@ -208,13 +215,9 @@ Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]
 
 
 def print_resolved(
-    env_id: str,
-    env_kwargs: Mapping[str, Any],
-    as_json: bool,
-    more: Mapping[str, Any] | None = None,
+    env_id: str, env_kwargs: Mapping[str, Any], as_json: bool, more: Mapping[str, Any] | None = None
 ) -> None:
     """Print every number of an env for training or judging, and its source; more: further ones."""
-    from rbgym.agents.cases import resolved
     from rbgym.agents.judge.tables import title
     from rbgym.envs.layers import leaves
 

@@ -100,6 +100,8 @@ def simulate(
     Several integrators are compared; without any, exact:4 runs. Of the momentum of a heavy top
     only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
     """
+    if csv and plot and csv.resolve() == plot.resolve():
+        raise ValueError(f"--csv and --plot must be two files, got {str(csv)!r} twice")
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
@@ -216,21 +218,15 @@ def view(
     shared = "env", "integrator", "speed", "host", "port", "name", "open_"
     free, of_env = ("dt", "inertia", "omega", "tilt", "mgl"), ("policy", "seed", "env_arg")
     options.use_only(context, env or "a free body", *shared, *(of_env if env else free))
+    for scheme in integrator or ():
+        options.once([*(env_arg or ()), ("integrator", scheme)])
     from rbgym.agents.view import page, simulation
     from rbgym.agents.view.server import address, close_server, open_server
 
     shown = simulation.scenario_of(
-        env,
-        integrator or (),
-        policy or (),
-        dt=dt,
-        inertia=tuple(inertia or ()),
-        rates=tuple(omega),
-        tilt=tilt,
-        mgl=mgl,
-        seed=seed,
-        env_kwargs=dict(env_arg or ()),
-    )
+        env, integrator or (), policy or (), dt=dt, inertia=tuple(inertia or ()),
+        rates=tuple(omega), tilt=tilt, mgl=mgl, seed=seed, env_kwargs=dict(env_arg or ()),
+    )  # fmt: skip
     shown.simulation()  # raises ValueError for options that do not fit, before a port is opened
     server = open_server(host, port, name or ())
     url = address(host, server.get_port())

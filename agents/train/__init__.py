@@ -54,12 +54,12 @@ def train(
     algo: auto, which imitates a law and improves on it; ppo, sac, tqc, recurrent_ppo; apg, which
     uses gradients through the physics. hyperparameters: a YAML file that replaces ours; changes:
     values that override the file's. env_kwargs: arguments of the env. init_from: folder of the
-    policy from which auto and apg start, and whose layers they keep. resume: continue from the last
-    checkpoint, and do nothing if the run is finished; False discards the folder's content.
-    progress: show a bar at a terminal. report: called with messages for people. more: timesteps;
-    callbacks, which auto and apg call with the `Learner` after each iteration; and the arguments of
-    Stable-Baselines3's algorithms alone, see `rbgym.agents.train.sb3.training.learn`. None counts
-    as left out.
+    policy from which auto and apg start, without an imitation, and whose layers they keep. resume:
+    continue from the last checkpoint, and do nothing if the run is finished; False discards the
+    folder's content. progress: show a bar at a terminal. report: called with messages for people.
+    more: timesteps; callbacks, which auto and apg call with the `Learner` after each iteration; and
+    the arguments of Stable-Baselines3's algorithms alone, see
+    `rbgym.agents.train.sb3.training.learn`. None counts as left out.
 
     Raises ValueError for bad arguments, for one that `algo` does not use, and if `out` holds
     another run.
@@ -95,10 +95,11 @@ def hyperparameters_of(
     changes: Mapping[str, Any] | None = None,
     init_from: str | Path | None = None,
     timesteps: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What `train` would train with: the hyperparameters, and under "algo" the algorithm, which for
-    auto the task's recipe may choose. Raises ValueError as `train` does, but for what only an env
-    or a model can check."""
+    """What `train` would train with: the hyperparameters, and under "algo" the algorithm, which
+    auto may choose. Raises ValueError as `train` does, but for what only a network, a model or
+    another algorithm's env can check."""
     from rbgym.agents.cases import spec_of
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train import presets
@@ -106,11 +107,11 @@ def hyperparameters_of(
 
     spec_of(env_id)  # raises, with a near name
     named("algo", algo, (*ALGORITHMS, *_OTHERS))
-    job = Job(env_id, algo, ".", 0, file, changes, init_from=init_from)
-    chosen = dict[str, Any]()
-    if algo in _OTHERS:
-        chosen = import_module(f"{__name__}.{_OTHERS[algo]}").recipe(job, timesteps)
-        algo = algo if job.own else chosen.get("algo", algo)
+    job = Job(env_id, algo, ".", 0, file, changes, env_kwargs, init_from)
+    if algo == "auto":
+        algo, chosen, _ = import_module(f"{__name__}.auto").decide(job, timesteps)
+    elif algo == "apg":
+        chosen = import_module(f"{__name__}.analytic").recipe(job, timesteps)
     if algo not in _OTHERS:
         chosen = presets.of_sb3(algo, env_id, file, changes, timesteps)
     return {**chosen, "algo": algo}

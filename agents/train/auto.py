@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
+from rbgym.agents.cases import by_name, in_time, spec_of, task_of, training_seeds
 from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
@@ -33,6 +33,7 @@ BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo", *KINDS)
+_OF_IMITATION = ("teacher", "lanes", "rounds", "epochs")
 _LAW_EPISODES = 64  # of the validation set, to compare laws
 _WITHOUT_LAW = "ppo"
 # Of imitation: share of the lanes that the law steers, by round; most states used of a round.
@@ -44,27 +45,15 @@ _WEAK = 0.5
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a network, see `rbgym.agents.train.train`; timesteps: those after the imitation, see
-    `analytic`. If the task's recipe names another algorithm, that one trains, unless
-    hyperparameters, changes, init_from or callbacks are given; if no law fits, PPO trains.
-    ValueError also for a teacher that does not fit."""
-    task_of(job.env_id)  # refuses any other env, which has no laws and no test set
-    own, chosen = job.own or bool(callbacks), recipe(job, timesteps)
-    other = chosen.pop("algo", None)
-    if other is not None and not own:
-        return sb3.learn(replace(job, algo=other), timesteps=timesteps)
+    """Train a network, see `rbgym.agents.train.train`, or with the algorithm that `decide` says;
+    timesteps: those after the imitation, see `analytic`."""
+    algo, chosen, laws = decide(job, timesteps, callbacks)
+    if algo != ALGORITHM:
+        return sb3.learn(replace(job, algo=algo), timesteps=timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
     first, spaces = run.first_network(config)
-    laws, folder = fitting_laws(config), RunFolder(Path(job.out))
-    if not laws and chosen["teacher"] == BEST:
-        if own:
-            raise ValueError(
-                f"teacher must be {NONE!r} for an env that no law fits, got {BEST!r}; or train "
-                f"with another algorithm, such as {_WITHOUT_LAW!r}"
-            )
-        job.report(f"no law fits this env: training with {_WITHOUT_LAW}")
-        return sb3.learn(replace(job, algo=_WITHOUT_LAW), timesteps=timesteps)
+    folder = RunFolder(Path(job.out))
     reward = kwargs.get("reward", "dense")
     terms = NAMED[reward] if isinstance(reward, str) else reward
     # The event of a violated limit has no derivative, so the reward also prices the margin.
@@ -114,22 +103,49 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     return run.finish(folder, config, results | known, best, spaces, start)
 
 
+def decide(
+    job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()
+) -> tuple[str, dict[str, Any], list[str]]:
+    """The algorithm that trains; for this one also its hyperparameters, and the laws that may
+    teach. If the task's recipe names another algorithm, that one trains, unless hyperparameters,
+    changes, init_from or callbacks are given; if no law fits, PPO trains. ValueError also for a
+    teacher that does not fit."""
+    task_of(job.env_id)  # refuses any other env, which has no laws and no test set
+    own, chosen = job.own or bool(callbacks), recipe(job, timesteps)
+    other = chosen.pop("algo", None)
+    if other is not None and not own:
+        return other, {}, []
+    laws = fitting_laws(job, chosen["teacher"])
+    if laws or job.init_from or chosen["teacher"] == NONE:
+        return ALGORITHM, chosen, laws
+    if own:
+        raise ValueError(
+            f"teacher must be {NONE!r} for an env that no law fits, got {BEST!r}; or train "
+            f"with another algorithm, such as {_WITHOUT_LAW!r}"
+        )
+    job.report(f"no law fits this env: training with {_WITHOUT_LAW}")
+    return _WITHOUT_LAW, {}, []
+
+
 def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     """`analytic.recipe` with what an imitation needs; algo: of our own file alone."""
     chosen = analytic.recipe(job, timesteps, _KEYS, _NEEDED, _WHOLE)
     if "algo" in (chosen if job.hyperparameters else job.changes or ()):
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
+    for key in _OF_IMITATION if job.init_from else ():
+        if key in (job.changes or ()):
+            raise ValueError(f"{key} plays no part with init_from, got {chosen[key]!r}")
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
     run.memory_times(chosen)
     return chosen
 
 
-def fitting_laws(config: run.Config) -> list[str]:
-    """Names of the laws that may teach; ValueError for a `teacher` that does not fit."""
-    env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
+def fitting_laws(job: run.Job, wanted: str) -> list[str]:
+    """Names of the laws that may teach. wanted: the `teacher`; ValueError if it does not fit."""
     if wanted == NONE:
         return []
-    with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
+    kwargs = in_time(job.env_id, by_name("env_kwargs", job.env_kwargs, must_end=True))
+    with closing(gym.make_vec(job.env_id, 1, **kwargs)) as env:
         if wanted == BEST:
             return [law for law in controllers.for_env(env) if law != "idle"]
         controllers.make(wanted, env)  # raises, and says why it does not fit

@@ -26,8 +26,8 @@ _NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader that reads 1e-3 as a number and refuses a key that is there twice, as
-    YAML 1.2 does."""
+    """PyYAML's safe loader that reads 1e-3 as a number and 010 as 10, and refuses a key that is
+    there twice, as YAML 1.2 does; refuses 1:30 and 0x10."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
@@ -42,6 +42,8 @@ _Loader.add_implicit_resolver(
     re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
     list("-+.0123456789"),
 )
+# In YAML 1.1 a number that begins with 0 is octal, and 1:30 is 90.
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
 
 
 def read_yaml(text: str) -> Any:

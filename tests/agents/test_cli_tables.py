@@ -16,6 +16,7 @@ from rbgym import integrators, validation
 from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.measuring import print_claims
 from rbgym.agents.judge.tables import print_card
+from rbgym.agents.terminal import print_json
 from rbgym.agents.train.run import Job, config_of
 
 pytestmark = pytest.mark.interpreted
@@ -166,6 +167,7 @@ def test_a_command_explains_every_number_of_its_env(command, tmp_path, monkeypat
     assert ["max_episode_steps", "5700.0", "satellite"] in rows
     assert ["success.momentum", "0.001", "satellite"] in rows
     found = json.loads(run(*asked, "dt=1.5", "--json").stdout)
+    found = found["pd"] if command == "evaluate" else found
     assert found["dt"] == {"value": 1.5, "source": "argument"}
     if command == "train":
         other = json.loads(run(*asked, "dt=1", "--set", "gamma=0.9", "--json").stdout)
@@ -177,6 +179,12 @@ def test_a_command_explains_every_number_of_its_env(command, tmp_path, monkeypat
 def test_policies_with_arguments_of_one_env_are_explained_once():
     asked = ("evaluate", "AttitudeSlew-v1", "--policy", "pd", "--policy", "pretrained")
     assert run(*asked, "--explain").stdout.count("rate_limit") == 1
+    assert [*json.loads(run(*asked, "--explain", "--json").stdout)] == ["pd", "pretrained"]
+
+
+def test_json_has_null_for_what_is_not_finite(capsys):
+    print_json({"row": [np.float32("nan"), -np.inf]})
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {"row": [None, None]}
 
 
 def test_a_run_keeps_every_number_of_its_env():

@@ -135,7 +135,7 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
 
 def test_numbers_of_yaml_and_of_its_zoo_are_read():
     assert presets.read_yaml("1e-3") == 1e-3
-    assert presets.read_yaml("[2.5E+3, lin_1e-3, e3, 12]") == [2500.0, "lin_1e-3", "e3", 12]
+    assert presets.read_yaml("[2.5E+3, lin_1e-3, e3, 012]") == [2500.0, "lin_1e-3", "e3", 12]
     assert presets.of_sb3("ppo", "RigidTop-v0", None, {"n_timesteps": 1e6})["n_timesteps"] == 10**6
     for text in ("a: 1\na: 2", "a: &x [*x]"):
         with pytest.raises(ValueError, match=r"twice|recursive"):
