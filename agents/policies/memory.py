@@ -132,8 +132,8 @@ class SunDirection(Memory):
     """Keeps the direction of the Sun in body axes: coarse cells measure it and gyros turn it, so
     that a network knows it in the shadow too, and with less noise.
 
-    In a step s <- s + share sum(n (c - max(n . s, 0))) over the cells, of normals n and currents c,
-    that face s or are lit; the first light counts fully, and the dark not at all. The network reads
+    In a step s <- s + share sum(n (c - max(n . s, 0))) over the cells, of normals n and currents c;
+    the first light counts fully, and the dark not at all. The network reads
     s / |s|, which then turns with the body: s <- s + s x w + (s x w) x w / 2, w = turn omega. It is
     zero before the first light.
     column: first of the cells. rates: first column of the angular velocity. normals: unit vectors
@@ -179,7 +179,7 @@ class SunDirection(Memory):
         found = [x, y, z]
         for (a, b, d), c in zip(normals, cells, strict=True):
             expected = (a * x + b * y + d * z).clip(0.0, None)
-            off = share * (c - expected) * ((expected > 0.0) | (c > _LIT))
+            off = share * (c - expected)
             found = [part + n * off for part, n in zip(found, (a, b, d), strict=True)]
         sun = _unit(*found)
         w = [self.turn * rate for rate in _parts(seen[:, self.rates : self.rates + 3])]

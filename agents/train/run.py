@@ -296,7 +296,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
         repeats += [len(factors) + k for k in changes] * len(steps)
     elif isinstance(memory, SunDirection):
         scales.append(np.ones(memory.width))
-        steps = _finer([float(env.unwrapped.task.angle)])
+        steps = _finer([0.1 * float(env.unwrapped.task.angle)])
         finer += [np.full(memory.width, step) for step in steps]
         repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
     elif memory is not None:

@@ -23,9 +23,7 @@ static void remember(rbgym_memory *memory, real seen[OBSERVATIONS + REMEMBERED])
     }
     for (k = 0; k < CELLS; k++) {
         const real expected = FMAX(dot(NORMALS[k], before), (real)0);
-        if (expected > (real)0 || cells[k] > (real)0.1) {
-            for (i = 0; i < 3; i++) { sun[i] += NORMALS[k][i] * (share * (cells[k] - expected)); }
-        }
+        for (i = 0; i < 3; i++) { sun[i] += NORMALS[k][i] * (share * (cells[k] - expected)); }
     }
     shrink(sun);
     add_cross(sun, omega, first);
