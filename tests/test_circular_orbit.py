@@ -27,23 +27,20 @@ def direction(t):
     return math.cos(angle) * DIRECTION + math.sin(angle) * np.cross(NORMAL, DIRECTION)
 
 
-def gravity(J):
-    """Torque 3 n^2 c x J c in body axes, c = R^T d(t)."""
-
-    def torque(t, R):
-        c = R.T @ direction(t)
-        return 3 * RATE**2 * np.cross(c, J @ c)
-
-    return torque
-
-
 def run(name, dt, steps, body=BODY, **kwargs):
     how = {"quaternion": Q, "angular_velocity": OMEGA, "potential": ORBIT}
     return simulate(body, integrator=name, dt=dt, steps=steps, **how, **kwargs)
 
 
 def error(name, J, steps):
-    q, omega = tb.euler_reference(J, Q, OMEGA, HORIZON, torque=gravity(tb.tensor(J)))
+    tensor = tb.tensor(J)
+
+    def torque(t, R):
+        """3 n^2 c x J c in body axes, c = R^T d(t)."""
+        c = R.T @ direction(t)
+        return 3 * RATE**2 * np.cross(c, tensor @ c)
+
+    q, omega = tb.euler_reference(J, Q, OMEGA, HORIZON, torque=torque)
     end = run(name, HORIZON / steps, steps, RigidBody(J), record_every=steps)
     attitude = np.linalg.norm(to_matrix(end.quaternion[-1]) - to_matrix(q))
     return attitude, np.linalg.norm(end.angular_velocity[-1] - omega)

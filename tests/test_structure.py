@@ -20,16 +20,8 @@ from rbgym import integrators
 from rbgym.compiled import record
 from rbgym.compiled.cache import compiled_modules
 
-FOLDERS = {
-    name: Path(package.__file__).parent
-    for name, package in (
-        ("rbgym", rbgym),
-        ("rbgym.envs", rbgym.envs),
-        ("rbgym.agents", rbgym.agents),
-    )
-}
-# What may import only what stands before it.
-FLOORS = ("rbgym", "rbgym.envs", "rbgym.agents")
+# Each may import only what stands before it.
+FLOORS = {one.__name__: Path(one.__file__).parent for one in (rbgym, rbgym.envs, rbgym.agents)}
 # The same within agents: controllers and policies know nothing of each other.
 ROOMS = {
     "controllers": set(),
@@ -43,17 +35,13 @@ ROOMS = {
 }
 
 
-def module_name(package, folder, path):
-    parts = path.relative_to(folder).with_suffix("").parts
-    return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
-
-
 def modules():
     """The source of each module, by name."""
     found = {}
-    for package, folder in FOLDERS.items():
+    for package, folder in FLOORS.items():
         for path in folder.rglob("*.py"):
-            found[module_name(package, folder, path)] = path
+            parts = path.relative_to(folder).with_suffix("").parts
+            found[".".join((package, *parts)).removesuffix(".__init__")] = path
     # Where one folder lies in another, the longest name wins.
     return {n: p for n, p in found.items() if "rbgym.rbgym" not in n}
 
@@ -114,11 +102,6 @@ def test_no_module_is_imported_in_a_circle():
 
 def floor(name):
     return max(i for i, package in enumerate(FLOORS) if f"{name}.".startswith(f"{package}."))
-
-
-def every_import(name):
-    statements = [n for n in ast.walk(trees()[name]) if isinstance(n, ast.Import | ast.ImportFrom)]
-    return set(imported(statements)) - {name}
 
 
 # Inside rbgym, from the ground floor up: each builds only on those before it.
@@ -204,8 +187,11 @@ def before(name, other):
 
 @pytest.mark.parametrize("may", [beneath, below, before])
 def test_each_part_builds_only_on_those_before_it(may):
-    pairs = ((name, other) for name in SOURCES for other in every_import(name))
-    assert [pair for pair in pairs if not may(*pair)] == []
+    wrong = set()
+    for name, tree in trees().items():
+        statements = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+        wrong |= {(name, other) for other in imported(statements) if not may(name, other)}
+    assert wrong == set()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +297,7 @@ def test_no_named_tuple_of_the_kernels_has_a_field_that_is_a_method_of_a_record(
 
 def test_the_index_of_integrators_names_what_their_modules_hold():
     held = {}
-    for path in (FOLDERS["rbgym"] / "integrators").glob("*.py"):
+    for path in (FLOORS["rbgym"] / "integrators").glob("*.py"):
         module = importlib.import_module(f"rbgym.integrators.{path.stem}")
         if hasattr(module, "INTEGRATORS"):
             held[path.stem] = tuple(entry.name for entry in module.INTEGRATORS)

@@ -93,13 +93,6 @@ def test_wheels_of_a_body_at_rest_turn_as_their_momenta_say():
     assert np.isnan(evaluation.wheel_turns(episodes([[1.0, 0.5]]))).all()
 
 
-def turned(angles):
-    """Quaternions about x, of scalar part w >= 0 as observations show them, (instants, 1, 4)."""
-    half = 0.5 * np.array(angles)
-    q = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=-1)
-    return (q * np.where(q[:, :1] < 0, -1.0, 1.0))[:, None]
-
-
 @pytest.mark.parametrize(
     ("angles", "long_way"),
     [
@@ -109,7 +102,10 @@ def turned(angles):
     ],
 )
 def test_unwinding_is_seen_through_the_jumps_of_sign(angles, long_way):
-    played = episodes([np.zeros(len(angles))], relative=turned(angles))
+    half = 0.5 * np.array(angles)
+    q = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=-1)
+    q *= np.where(q[:, :1] < 0, -1.0, 1.0)  # as observations show it
+    played = episodes([np.zeros(len(angles))], relative=q[:, None])
     assert evaluation.unwound(played).tolist() == [long_way]
     failed = replace(played, success=np.array([False]))
     assert evaluation.unwound(failed).tolist() == [False]

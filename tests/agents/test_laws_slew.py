@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from laws import slew
+from laws import J, slew
 from rbgym.agents import controllers
 from rbgym.agents.controllers import BangBang
 from rbgym.agents.judge.evaluation import settling_times
@@ -14,7 +14,6 @@ from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
-J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])
 LIMITS = np.array([0.5, 0.4, 0.3])
 SIX = SATELLITES["cubesat-6u"]().body
 

@@ -32,26 +32,20 @@ PLACES = "quaternion", "orbit_phase", "earth_phase", "season", "node"
 FREELY = {"max_episode_steps": -1}
 
 
-def start(orbit):
-    """Position [m] and velocity [m/s] at the perigee, world axes, by the textbook's elements."""
+def flight(orbit, seconds):
+    """Positions [m] and velocities [m/s] (n, 6), world axes, so many seconds after the perigee, by
+    the textbook's elements and Newton's equation."""
     rp, e = EARTH_RADIUS + orbit.altitude, orbit.eccentricity
     a, i, w = rp / (1 - e), orbit.inclination, orbit.perigee
     out = np.array([np.cos(w), np.sin(w) * np.cos(i), np.sin(w) * np.sin(i)])
     on = np.array([-np.sin(w), np.cos(w) * np.cos(i), np.cos(w) * np.sin(i)])
-    return rp * out, math.sqrt(EARTH_GRAVITY * (1 + e) / (1 - e) / a) * on
-
-
-def flight(orbit, seconds):
-    """Positions and velocities (n, 6) so many seconds after the perigee, by Newton's equation."""
+    start = np.concatenate([rp * out, math.sqrt(EARTH_GRAVITY * (1 + e) / (1 - e) / a) * on])
 
     def fall(_t, y):
         return [*y[3:], *(-EARTH_GRAVITY * y[:3] / np.linalg.norm(y[:3]) ** 3)]
 
-    found = solve_ivp(
-        fall, (0, max(seconds)), np.concatenate(start(orbit)), "DOP853", seconds,
-        rtol=1e-12, atol=1e-6,
-    )  # fmt: skip
-    return found.y.T
+    span = (0, max(seconds))
+    return solve_ivp(fall, span, start, "DOP853", seconds, rtol=1e-12, atol=1e-6).y.T
 
 
 def dipole(position, hour):
