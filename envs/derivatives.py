@@ -140,9 +140,9 @@ def linearize(
 class Differentiation:
     """Differentiates a step from the current state of an env, without stepping it.
 
-    names: the coordinates, see `Linear`, then the memory of scheme, reward and sensors. rows: those of the
-    coordinates after attitude and rates. Random numbers, as noise, count as constants. Raises
-    ValueError for a part without a derivative: callable hooks, pulses, observations of goals.
+    names: the coordinates, see `Linear`, then the memory of scheme, reward and sensors. rows: those
+    of the coordinates after attitude and rates. Random numbers, as noise, count as constants.
+    Raises ValueError for a part without a derivative: callable hooks, pulses, goals in a dict.
     """
 
     def __init__(self, env: Any) -> None:
