@@ -116,9 +116,12 @@ def made_folder(folder: Any) -> Path:
 def file_at(path: Path) -> Path:
     """The file, there or not, that `path` is or links to. Raises OSError, which names `path`, for
     anything else, and for /dev/stdout and the like, which link to files that others write."""
-    target = Path(os.path.realpath(path))
-    of_process = os.path.islink(path) and os.path.abspath(path).startswith(("/dev/", "/proc/"))
-    if of_process or (os.path.lexists(target) and not target.is_file()):
+    target, link = Path(os.path.realpath(path)), Path(path)
+    good = target.is_file() or not os.path.lexists(target)
+    while good and link.is_symlink():
+        good = not link.is_relative_to("/proc")
+        link = link.parent.absolute() / link.readlink()
+    if not good:
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
     return target
 

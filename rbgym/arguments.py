@@ -48,7 +48,7 @@ def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
 def vectors(name: str, value: ArrayLike) -> Array:
     """A fresh float64 array (k, 3) of finite numbers."""
     array = real(name, value)
-    if array.shape[1:] != (3,) or not np.isfinite(array).all():
+    if array.shape[1:] != (3,) or not array.size or not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite numbers (k, 3), got {value!r}")
     return np.array(array)
 

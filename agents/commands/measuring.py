@@ -139,8 +139,7 @@ def warm(
     given = dict(env_arg or ())
     for env_id in ids:
         options.check_env_args(env_id, given)
-    for name in integrator or ():
-        options.once([*given.items(), ("integrator", name)])
+    options.once([*given.items(), *[("integrator", "")] * bool(integrator)])
     schemes = [{"integrator": name} for name in integrator or ()] or [{}]
     cases = [(env_id, given | scheme) for env_id in ids for scheme in schemes]
     with bar() as shown:

@@ -218,8 +218,7 @@ def view(
     shared = "env", "integrator", "speed", "host", "port", "name", "open_"
     free, of_env = ("dt", "inertia", "omega", "tilt", "mgl"), ("policy", "seed", "env_arg")
     options.use_only(context, env or "a free body", *shared, *(of_env if env else free))
-    for scheme in integrator or ():
-        options.once([*(env_arg or ()), ("integrator", scheme)])
+    options.once([*(env_arg or ()), *[("integrator", "")] * bool(integrator)])
     from rbgym.agents.view import page, simulation
     from rbgym.agents.view.server import address, close_server, open_server
 

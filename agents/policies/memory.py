@@ -133,11 +133,11 @@ class SunDirection(Memory):
     that a network knows it in the shadow too, and with less noise.
 
     In a step s <- s + share sum(n (c - max(n . s, 0))) over the cells, of normals n and currents c;
-    the first light counts fully, and the dark not at all. The network reads
-    s / |s|, which then turns with the body: s <- s + s x w + (s x w) x w / 2, w = turn omega. It is
-    zero before the first light.
-    column: first of the cells. rates: first column of the angular velocity. normals: unit vectors
-    of the cells, body axes. turn: angle [rad] in a step for a rate of 1 in its column. share: at
+    the first light counts fully, and the dark not at all. The network reads the unit vector along
+    s, or zero before the first light. Then s turns with the body, by w = turn omega:
+    s <- s + s x w + (s x w) x w / 2.
+    column: first of the cells. rates: first column of the angular velocity. normals: of the
+    cells, (k, 3), body axes. turn: angle [rad] in a step for a rate of 1 in its column. share: at
     most 1, divided by half the largest eigenvalue of sum(n n^T). ValueError for bad ones.
 
     Source: the observer of Mahony, Hamel & Pflimlin (2008), Nonlinear complementary filters on the

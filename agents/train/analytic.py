@@ -314,7 +314,7 @@ class Learner:
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
         except Exception as error:  # a damaged file raises any type
-            raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged") from error
+            raise ValueError(f"{str(path)!r} is damaged, or of another version") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         self.env.remembered = held["memory"]
         vars(self).update({name: held[name] for name in _COUNTED})

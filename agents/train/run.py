@@ -179,8 +179,8 @@ def summary(worth: Mapping[str, float]) -> str:
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
     units of the hidden layers. rates: factor of the angular velocity, which replaces
-    `normalizer_for`. integral, trend: see `memory_for`. ValueError for bad ones, for observations
-    that are not a box, and for a policy that does not fit."""
+    `normalizer_for`. integral, trend, sun: see `memory_for`. ValueError for bad ones, for
+    observations that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     asked = kwargs.get("observation", "quaternion")
     form = asked[0] if isinstance(asked, list | tuple) and asked else asked
@@ -283,6 +283,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
     steps = _finer(_edges(env.unwrapped, columns))
+    # With a SunDirection nor has the momentum of wheels, which would turn the body in the shadow.
     unlike = _ONE_SCALE | ({"wheel_momentum"} if isinstance(memory, SunDirection) else set())
     fine = _places(columns, unlike)
     scales, repeats = [factors], fine * len(steps)

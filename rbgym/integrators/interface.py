@@ -110,7 +110,7 @@ class Scheme(Record):
         return False
 
     memory_size = constant(0, "Number of rows of memory.")
-    keeps_state = constant(False, "Whether the memory is more than attitude and rates imply.")
+    keeps_state = constant(False, "Whether the memory is state that nothing else implies.")
 
     def load_memory(self, buffer, i, m):
         """The memory of the lane, as `step.memory`."""
