@@ -82,6 +82,8 @@ def train(
             raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
         change = options.once([*(change or ()), ("teacher", teacher)])
     changes = dict(change or ())
+    if timesteps and (lost := {"iterations", "n_timesteps"} & changes.keys()):
+        raise ValueError(f"--set must leave {', '.join(lost)} to --timesteps, got {changes}")
     if explain:
         chosen = hyperparameters_of(
             env, algo, hyperparameters, changes, init_from, timesteps, env_kwargs

@@ -67,6 +67,7 @@ WRONG = [
     ("train RigidTop-v0", "--init-from", ["nowhere"], "'--init-from': "),
     (PPO, "--teacher", ["lqr"], "--teacher plays no part with ppo"),
     ("train RigidTop-v0 --teacher pd", "--set", ["teacher=lqr", "x=1 --set x=2"], "each key once"),
+    (f"{PPO} --timesteps 9", "--set", ["n_timesteps=5"], "--set must leave n_timesteps to --time"),
     ("evaluate pd", "--split", ["tests"], "did you mean 'test'"),
     ("evaluate pd", "--seed", ["3"], "seed must be left out"),
     ("export --c out", "policy", ["pdd"], "did you mean 'pd'"),
