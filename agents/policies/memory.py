@@ -178,8 +178,7 @@ class SunDirection(Memory):
         share = (one - (1.0 - self.share) * known) * lit
         found = [x, y, z]
         for (a, b, d), c in zip(normals, cells, strict=True):
-            expected = (a * x + b * y + d * z).clip(0.0, None)
-            off = share * (c - expected)
+            off = share * (c - (a * x + b * y + d * z).clip(0.0, None))
             found = [part + n * off for part, n in zip(found, (a, b, d), strict=True)]
         sun = _unit(*found)
         w = [self.turn * rate for rate in _parts(seen[:, self.rates : self.rates + 3])]
