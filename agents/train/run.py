@@ -283,7 +283,7 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
     steps = _finer(_edges(env.unwrapped, columns))
-    # With a SunDirection wheels have one scale too: at a finer one they turn the body in the shadow.
+    # With a SunDirection wheels have one scale too; a finer one turns the body in the shadow.
     unlike = _ONE_SCALE | ({"wheel_momentum"} if isinstance(memory, SunDirection) else set())
     fine = _places(columns, unlike)
     scales, repeats = [factors], fine * len(steps)
