@@ -37,7 +37,7 @@ SHARES = ("gamma", "gae_lambda")
 _OF_FIRST = ("net_arch", "rates", *KINDS)  # of a first network
 _KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
 # Of the critic: learning rate, passes over the steps, minibatches of a pass, rate of its slow copy.
-_CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
+_CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 2, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _AVERAGES = 0.02  # rate of the average of weights that is judged (Polyak & Juditsky 1992)
 _SMALL = 0.1  # factor of the last layer's first weights: the first commands are nearly zero
