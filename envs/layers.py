@@ -7,7 +7,7 @@ removed. An argument that is None changes nothing.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -191,8 +191,9 @@ def leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield from leaves(node, f"{before}{name}.")
 
 
-def plain(value: Any) -> Any:
-    """The value as numbers, strings, lists and dicts; infinity as None, other objects by name."""
+def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
+    """The value as numbers, strings, lists and dicts; infinity as None. Other objects become what
+    `other` makes of them, by default their names."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
@@ -200,15 +201,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool | int | str | None):
         return value
     if isinstance(value, Record):
-        return {"kind": type(value).__name__, **plain(value._asdict())}
+        return {"kind": type(value).__name__, **plain(value._asdict(), other)}
     if is_dataclass(value) and not isinstance(value, type):
         given = {one.name: getattr(value, one.name) for one in fields(value) if one.init}
-        return {"kind": type(value).__name__, **plain(given)}
+        return {"kind": type(value).__name__, **plain(given, other)}
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(one, other) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return getattr(value, "__qualname__", type(value).__qualname__)
+        return [plain(one, other) for one in value]
+    return other(value) if other else getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def rebuilt(value: Any) -> Any:

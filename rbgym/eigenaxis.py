@@ -10,9 +10,9 @@ from rbgym.inertia import full_tensor
 def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Array:
     """1 / a (...) [s^2/rad], a = min_i limit_i / |(J e)_i| the largest acceleration about e.
 
-    axis: (..., 3), of any length but 0. inertia: (3,) or (3, 3) [kg m^2]. torque_limit: () or (3,)
-    [N m], body axes; the result is inf if an axis with momentum has limit 0. Raises ValueError for
-    arguments outside these ranges.
+    axis: (..., 3), of any length but 0. inertia: (3,) or (3, 3) [kg m^2]; its moments are not
+    checked. torque_limit: () or (3,) [N m], body axes; the result is inf if an axis with momentum
+    has limit 0. Raises ValueError for arguments outside these ranges.
     """
     e, limits = real("axis", axis), real("torque_limit", torque_limit)
     size = np.zeros(1)

@@ -23,19 +23,27 @@ def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Arra
 def momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L - L_0| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)
-    error = np.linalg.norm(L - L[0], axis=1)
-    return np.asarray(error / (np.linalg.norm(L[0]) or 1.0))
+    return _size(L - L[0]) / (_size(L[:1]) or 1.0)
 
 
 def vertical_momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L_3 - L_3(0)| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)
-    return np.asarray(np.abs(L[:, 2] - L[0, 2]) / (np.linalg.norm(L[0]) or 1.0))
+    return np.asarray(np.abs(L[:, 2] - L[0, 2]) / (_size(L[:1]) or 1.0))
 
 
 def norm_error(quaternion: ArrayLike) -> Array:
     """| |q| - 1 | of quaternions (n, 4)."""
-    return np.asarray(np.abs(np.linalg.norm(_history("quaternion", quaternion, 4), axis=1) - 1.0))
+    return np.abs(_size(_history("quaternion", quaternion, 4)) - 1.0)
+
+
+def _size(rows: Array) -> Array:
+    """The sizes (n,) of vectors (n, k). A scale by a power of two, which changes no digit, keeps
+    squares from over- and underflow."""
+    power = np.frexp(np.abs(rows).max(axis=1))[1]
+    return np.asarray(
+        np.ldexp(np.linalg.norm(np.ldexp(rows, -power[:, np.newaxis]), axis=1), power)
+    )
 
 
 def _history(name: str, value: ArrayLike, *row: int) -> Array:

@@ -229,6 +229,8 @@ def test_a_refused_registration_leaves_no_name_behind():
 
 def test_an_attitude_too_long_to_be_squared_is_normalised_without_a_warning():
     np.testing.assert_allclose(quaternion.normalized([1e200] * 4), 0.5)
+    assert invariants.momentum_error([[0, 0, 1e-200], [0, 0, 2e-200]])[1] == 1.0
+    assert invariants.vertical_momentum_error([[0, 0, 1e200], [0, 0, 2e200]])[1] == 1.0
     np.testing.assert_allclose(quaternion.normalized([1e-200] * 4), 0.5)
 
 

@@ -41,16 +41,20 @@ class Campaign:
         self.groups = range(-(-self.runs // count("group", plan.group)))
 
     @classmethod
-    def open(cls, folder: Path | str, policies: Mapping[str, Any] | None = None) -> "Campaign":
-        """Open the campaign in a folder; ValueError if there is none. policies: by name, those that
-        are objects, which the folder cannot hold."""
-        config = _config(Path(folder))
+    def open(
+        cls, folder: Path | str, policies: Mapping[str, Any] | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+    ) -> "Campaign":  # fmt: skip
+        """Open the campaign in a folder; ValueError if there is none. policies, env_kwargs: by
+        name, those that are objects or functions, which the folder cannot hold."""
+        config, given = _config(Path(folder)), dict(env_kwargs or {})
         try:
             plan = Plan(**config["plan"])
-            found, kwargs = dict(plan.policies) | dict(policies or {}), dict(plan.env_kwargs)
+            found = dict(plan.policies) | dict(policies or {})
+            kwargs = {n: v for n, v in dict(plan.env_kwargs).items() if n not in given}
+            plan = replace(plan, policies=found, env_kwargs=rebuilt(kwargs) | given)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{str(folder)!r} holds no plan of a campaign: {error}") from None
-        plan = replace(plan, policies=found, env_kwargs=rebuilt(kwargs))
         return cls(plan, Path(folder), config["runs"])
 
     @cached_property
@@ -92,6 +96,8 @@ class Campaign:
                 raise ValueError(
                     f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): take another"
                 )
+        elif any((self.folder / "groups").glob("*.parquet")):
+            raise ValueError(f"{str(path)!r} is missing, so the runs there may be of another plan")
         made_folder(self.folder / "groups")
         write_json(path, config | {"runs": self.runs})
 
@@ -101,9 +107,10 @@ class Campaign:
     def _is_flown(self, group: int) -> bool:
         """Whether both files of a group are there, whole and as this version writes them."""
         try:
-            parquet.read_table(self._rows(group))
+            table = parquet.read_table(self._rows(group), page_checksum_verification=True)
             with np.load(self._rows(group).with_suffix(".npz")) as found:
-                return all(found[f"of {name}"].size for name in self.plan.policies)
+                whole = all(found[f"of {name}"].size for name in self.plan.policies)
+            return whole and table["run"][0].as_py() == group * self.plan.group
         except Exception:  # what damaged data raise is any library's own
             return False
 
@@ -187,7 +194,8 @@ def _fly(plan: Plan, group: int, path: Path) -> None:
     by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
     table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
     with replacing(path) as temporary:  # last, as it marks the group as flown
-        parquet.write_table(pa.Table.from_pydict(table), temporary)
+        content = pa.Table.from_pydict(table)
+        parquet.write_table(content, temporary, write_page_checksum=True)
 
 
 def _counts(angle: Array, instants: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -222,6 +224,28 @@ def _reasons(player: Player) -> NDArray[np.str_]:
     return np.where(info["integration_failed"], "integration failed", found)
 
 
+def _checksum(value: Any) -> str | None:
+    """A checksum of the objects and functions in a value; None if there are none, or if one of them
+    cannot be pickled."""
+    found = list[Any]()
+    plain(value, found.append)
+    try:
+        return str(joblib.hash([*map(_content, found)])) if found else None
+    except Exception:  # of any type, from the object's own code
+        return None
+
+
+def _content(value: Any) -> Any:
+    """Of a function its code and the values that it holds, as a lambda cannot be pickled."""
+    function = getattr(value, "py_func", value)  # of a compiled one
+    if not isinstance(function, FunctionType):
+        return value
+    code, held = function.__code__, function.__closure__ or ()
+    constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
+    inner = [_content(cell.cell_contents) for cell in held]
+    return code.co_code, code.co_names, constants, function.__defaults__, inner
+
+
 class Pilot:
     """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
@@ -238,9 +262,11 @@ class Pilot:
         self._laws = {name: self._law(one) for name, one in self.contenders.items()}
         self._drawn: tuple[Any, ...] = ()  # the latest group and its draws
 
-    def digests(self) -> dict[str, int]:
-        """Checksums of the trained policies, which reveal that one has been replaced."""
-        return {
+    def digests(self) -> dict[str, Any]:
+        """Checksums, which reveal that a trained policy, an object or a function was replaced."""
+        found = {name: _checksum(one) for name, one in self.plan.policies.items()}
+        found["env_kwargs"] = _checksum(self.plan.env_kwargs)
+        return {name: one for name, one in found.items() if one is not None} | {
             name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
             for name, one in self.contenders.items()
             if one.config is not None

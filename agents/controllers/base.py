@@ -73,7 +73,7 @@ class Plant:
         keep_out, sensor = self.columns.get("keep_out"), parts.sensor
         self.given: dict[str, Any] = {
             "body": base.body,
-            "integrator": base.integrator,
+            "integrator": episodes.batch.integrator,
             "substeps": episodes.setup.substeps,
             "torque_limit": base.torque_limit,
             "mixing": np.diag(base.torque_limit),

@@ -16,6 +16,7 @@ from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
 from rbgym.identification import rotation_vector
+from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
 _MOST = 1000  # steps of a plan, and control periods in each
@@ -140,7 +141,7 @@ class Planner(BodyLaw):
 
     torque_limit: ArrayLike
     mixing: ArrayLike
-    integrator: str
+    integrator: str | Integrator
     substeps: int
     _: KW_ONLY
     horizon: float | None = None

@@ -94,6 +94,10 @@ class Limited(Constraints, More):
         for n in range(4):
             h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
             margin = less(margin, below(h * h, full)) if full < math.inf else margin
+        full = self.command * self.command
+        for n in range(actuator.channels()):
+            c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
+            margin = less(margin, below(c * c, full)) if full < math.inf else margin
         return margin
 
     def charge(self, rows, buffer, i, q, omega, begins):

@@ -31,7 +31,13 @@ OF_BODY = (
     Column("mass", low=0.01, high=100.0, words="factor of the mass"),
     Column("gravity", low=0.0, high=100.0, words="factor of the weight, on top of that"),
     Column("torque", low=0.0, high=100.0, words="factor of the torque limit"),
-    Column("axes", 3, unit="rad", frame=BODY, words="rotation vector of the principal axes"),
+    Column(
+        "axes",
+        3,
+        unit="rad",
+        frame=BODY,
+        words="rotation vector of the principal axes; part of `inertia`",
+    ),
     Column("noise", low=0.0, high=100.0, words="factor of the noise and the biases of sensors"),
 )
 OF_MOUNTING = (
@@ -74,7 +80,7 @@ class OfBody(More):
     def columns(self) -> tuple[Column, ...]:
         one, size = ALL[self.which], len(self.places)
         if one.name in _TURNS:
-            return (one,)
+            return (replace(one, words=f"{one.words.partition(';')[0]} a e, as 2 sin(a / 2) e"),)
         low, high = bounds([one])[:, 0]
         return (replace(one, size=size, scale=self.scales, low=low, high=high),)
 
@@ -168,7 +174,7 @@ def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
     if given is None:
         return {}
     found, own_columns, label = dict[str, Array](), _open(episodes), 'options["parameters"]'
-    of = f"{label}, which randomization must name, if only with 0.0,"
+    of = f"{label} (axes are part of inertia), which randomization must name, if only with 0.0,"
     if isinstance(given, dict) and "inertia" in given and "inertia" not in own_columns:
         # `read` returns the inertia of a body that does not differ too: accept it back.
         own, name = episodes.batch.bodies[0].inertia, f'{label}["inertia"]'

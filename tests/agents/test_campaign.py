@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,13 +90,17 @@ def test_a_campaign_that_was_killed_goes_on_to_the_same_table(whole, tmp_path):
 def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
     flown(tmp_path, runs=9)
     few = parquet.read_table(tmp_path / "runs.parquet")
-    assert few.num_rows == 18
     assert few.equals(parquet.read_table(whole.folder / "runs.parquet").slice(0, 18))
-    for name, start in ("000000.npz", 60), ("000001.parquet", 4):  # damaged, so flown again
-        bits = (file := tmp_path / "groups" / name).read_bytes()
-        file.write_bytes(bits[:start] + bytes(240) + bits[start + 240 :])
+    groups = tmp_path / "groups"
+    shutil.copy(groups / "000001.parquet", groups / "000000.parquet")  # damaged, so flown again
+    for name, at in ("000000.npz", 60), ("000001.parquet", 218):
+        bits = (groups / name).read_bytes()
+        (groups / name).write_bytes(bits[:at] + bytes([bits[at] ^ 255]) + bits[at + 1 :])
     assert content(flown(tmp_path)) == content(whole)
     with pytest.raises(ValueError, match=r"holds another campaign \(seed 3 -> 4\)"):
+        flown(tmp_path, seed=4)
+    (tmp_path / "campaign.json").unlink()
+    with pytest.raises(ValueError, match=r"campaign\.json' is missing"):
         flown(tmp_path, seed=4)
 
 
@@ -371,15 +376,27 @@ def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
     assert one.without == without.sample("pd", "ape_deg").quantile(0.95).value
 
 
-def test_a_policy_and_an_actuator_that_are_objects_fly_and_are_replayed(tmp_path):
-    class Spin:
-        def predict(self, observation, state=None, episode_start=None, deterministic=True):
-            return np.full((len(observation), 4), 0.5), None
+class Steady:
+    def __init__(self, command):
+        self.command = command
 
-    objects = {"actuator": [Lag(0.2), ReactionWheels.pyramid()]}
-    flown(tmp_path, 8, {"mine": Spin(), "pd": "pd"}, env_kwargs=SHORT | objects)
-    again = Campaign.open(tmp_path, {"mine": Spin()})
+    def predict(self, observation, **_):
+        return np.full((len(observation), 4), self.command), None
+
+
+def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_path):
+    def fly(command, torque):
+        push = lambda state: np.full((len(state["quaternion"]), 3), torque)  # noqa: E731
+        kwargs = SHORT | {"actuator": [Lag(0.2), ReactionWheels.pyramid()], "disturbance": push}
+        flown(tmp_path, 8, {"mine": Steady(command), "pd": "pd"}, env_kwargs=kwargs)
+        return Campaign.open(tmp_path, {"mine": Steady(command)}, {"disturbance": push})
+
+    again = fly(0.5, 1e-4)
     assert Replay.of(again, 3).differs(again) == []
+    assert content(again) == content(fly(0.5, 1e-4))
+    for other in (0.4, 1e-4), (0.5, 2e-4):
+        with pytest.raises(ValueError, match="holds another campaign"):
+            fly(*other)
 
 
 @pytest.mark.compiled

@@ -44,8 +44,6 @@ def test_settling_time_is_when_a_lane_enters_for_good():
 
 
 class Pushing:
-    """Pushes the top over."""
-
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
         return np.ones((len(observation), 3), dtype=np.float32), None
 

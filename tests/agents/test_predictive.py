@@ -66,6 +66,12 @@ def test_at_rest_at_the_target_a_plan_is_the_linear_quadratic_regulator():
     np.testing.assert_allclose(flight.cost, 0.5 * np.einsum("ni,ij,nj->n", x, P, x), rtol=1e-6)
 
 
+def test_a_plan_has_the_steps_of_the_env():
+    one = rbgym.integrators.get("rkn4", renormalise_every=7)
+    law = controllers.make("mpc", gym.make(SLEW, integrator=one))
+    assert law._batch(1).integrator == one != rbgym.integrators.get("rkn4")
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_turn_about_a_principal_axis_is_that_of_quadratic_programming(axis):
     """Such a body is a double integrator, and log(1 + s) of a plan has at its s the slope of a

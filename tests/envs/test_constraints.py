@@ -195,6 +195,13 @@ def test_the_price_of_a_margin_is_beyond_one_exactly_where_the_event_is(env_id, 
     assert (prices <= 0.0).all()
 
 
+def test_a_command_has_a_price_before_it_costs():
+    env = make(SLEW, reward={"margin": 1.0}, constraints={"command": 0.5})
+    env.reset(seed=0)
+    prices = [env.step(np.array([c, 0.0, 0.0], np.float32))[1] for c in (0.3, 0.45, 0.9)]
+    np.testing.assert_allclose(prices, [0.0, 0.19 / 0.4 - 1.0, -2.24 / 0.4 - 1.0], rtol=1e-6)
+
+
 def test_where_no_limit_is_near_no_attitude_has_a_price():
     env = many(SLEW, n=2, reward={"margin": 1.0})
     at(env, [[0, 1, 0, 0], [0.6, 0, 0.8, 0]])

@@ -141,6 +141,7 @@ def test_noise_is_a_constant_of_the_step_and_what_sensors_hold_is_state():
         faults={"time": (1.0, 9.0), "kinds": ["sensor"]},
         disturbance={"white_noise": 1e-4},
         reward={"closeness": 1.0, "margin": 2.0},
+        constraints={"command": 0.9},
         termination={"rate_limit": 0.05},
     )
     names = Differentiation(env).names

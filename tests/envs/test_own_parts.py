@@ -70,8 +70,6 @@ class Level(Start):
 
 
 class Doubled(Sensor):
-    """Rates as they are, times a factor."""
-
     factor: float
 
     def measure(self, rows, buffer, i, q, relative, omega):
