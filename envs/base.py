@@ -195,11 +195,11 @@ class _Described:
     def invariants(self) -> dict[str, Any]:
         """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now.
         ResetNeeded before a reset."""
-        found = self._begun("invariants()").batch.measure()
+        found = self._after_reset("invariants()").batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
-    def _begun(self, use: str) -> Episodes:
+    def _after_reset(self, use: str) -> Episodes:
         """The episodes, which have states once a reset gave them one; before it ResetNeeded."""
         if not self._episodes.started:
             raise gym.error.ResetNeeded(f"call reset() before {use}")
@@ -232,7 +232,7 @@ class _Described:
                 'e.g. gym.make(id, render_mode="rgb_array")'
             )
             return None
-        self._begun("render()")
+        self._after_reset("render()")
         if self._viewer is None:
             # Imported on the first picture, so that training does not load it.
             from rbgym.envs.rendering.painter import Viewer
@@ -315,7 +315,7 @@ class _Described:
     def parameters(self) -> dict[str, Any]:
         """Parameters of the present episodes, in a vector env with a first axis of lanes: inertia
         (3, 3) [kg m^2, body] and others that `reset` takes. Copies. ResetNeeded before a reset."""
-        found = parameters.read(self._begun("reading parameters"))
+        found = parameters.read(self._after_reset("reading parameters"))
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 
     @property
@@ -324,7 +324,7 @@ class _Described:
         position (3,) [m] from the Earth's centre, air_velocity (3,) [m/s] of the body through air,
         air_density [kg/m^3], magnetic_field (3,) [T]; and, if there is a Sun, sun_direction (3,)
         and is_lit. Copies. ValueError without an orbit, ResetNeeded before a reset."""
-        found = disturbances.surroundings(self._begun("reading surroundings").batch)
+        found = disturbances.surroundings(self._after_reset("reading surroundings").batch)
         return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
 
     @property
@@ -427,7 +427,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,) [kg m^2/s,
         world], time [s]; and the actuator's state, under the names in options["state"].
         ResetNeeded before a reset."""
-        state = self._begun("reading the state").state()
+        state = self._after_reset("reading the state").state()
         return {name: value[0].copy() if value.ndim > 1 else float(value[0])
                 for name, value in state.items() if name != "energy"}  # fmt: skip
 
@@ -535,7 +535,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,), units as
         in a single env; and the actuator's state, under the names in options["state"].
         ResetNeeded before a reset."""
-        state = self._begun("reading the state").state()
+        state = self._after_reset("reading the state").state()
         return {k: v for k, v in state.items() if k != "energy"}
 
 

@@ -90,11 +90,11 @@ def train(
         )
         given = {*changes, *(("iterations", "n_timesteps") if timesteps else ())}
         file = str(hyperparameters or f"{chosen['algo']}.yml")
-        told = {
+        shown = {
             name: {"value": value, "source": "argument" if name in given else file}
             for name, value in chosen.items()
         }
-        options.print_resolved(env, env_kwargs, as_json, {"hyperparameters": told})
+        options.print_resolved(env, env_kwargs, as_json, {"hyperparameters": shown})
         return
     folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
     done = []

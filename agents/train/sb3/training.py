@@ -212,11 +212,11 @@ class BetweenRollouts(BaseCallback):
 
 def record_of(model: BaseAlgorithm) -> dict[str, Any]:
     """The seconds, in total and of judging, the judgements, the index of the best one and its
-    network; `told` in a model's checkpoints."""
+    network; `record` in a model's checkpoints."""
     empty: dict[str, Any] = {
         "wall_time": 0.0, "judging_time": 0.0, "judgements": [], "kept": 0, "best": None
     }  # fmt: skip
-    return vars(model).setdefault("told", empty)
+    return vars(model).setdefault("record", empty)
 
 
 def last_mean_return(model: Any) -> float | None:
