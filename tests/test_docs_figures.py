@@ -97,4 +97,4 @@ def test_what_is_written_by_hand_can_be_read():
             continue
         text = re.sub(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
         words += len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
-    assert 10_000 < words <= 25_000
+    assert 10_000 < words <= 25_000, f"{words} words: shorten a page by as many"

@@ -153,12 +153,12 @@ def _solve(tableau, potential, body, step):
 _LARGEST = 1e6  # coefficient of a tableau; those in practice are at most a few units
 
 
-def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
+def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike, name: str = "munthe_kaas") -> Integrator:
     """The Munthe-Kaas integrator of a Runge-Kutta tableau, for use in place of a name.
 
-    A: (s, s); b: (s,); c: (s,), the row sums of A. It declares the order of the tableau, up to 4.
-    Raises ValueError for wrong shapes, values that are not finite, a c that is not the row sums of
-    A, or an inconsistent tableau (b does not sum to 1).
+    A: (s, s); b: (s,); c: (s,), the row sums of A. name: for tables and errors. It declares the
+    order of the tableau, up to 4. Raises ValueError for wrong shapes, values that are not finite, a
+    c that is not the row sums of A, or an inconsistent tableau (b does not sum to 1).
     """
     shapes = real("A", A).shape, real("b", b).shape, real("c", c).shape
     s = math.prod(shapes[1])
@@ -175,7 +175,7 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     order = _order(a, weights, nodes)
     if order == 0:
         raise ValueError(f"b must sum to 1, got {weights.tolist()}")
-    return _integrator("munthe_kaas", f"Munthe-Kaas, {s} stages", order, a, weights)
+    return _integrator(name, f"Munthe-Kaas, {s} stages", order, a, weights)
 
 
 def _order(a: Array, b: Array, c: Array) -> int:

@@ -190,7 +190,8 @@ def _state(quaternion: ArrayLike, angular_velocity: ArrayLike) -> State:
 def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) -> Step:
     """The step function of a free body for one of rbgym's own integrators. inertia: (3,) or (3, 3)
     [kg m^2]. Called with the state that it returned last, it continues from there to the last bit;
-    with any other it starts again. Raises ArithmeticError if a step cannot be solved."""
+    with any other it starts again, without the memory of a scheme such as `dir_em`, which then does
+    not reverse in time. Raises ArithmeticError if a step cannot be solved."""
     batch = Batch(RigidBody(inertia), integrator)
     last = np.full(4, np.nan), np.full(3, np.nan)
 
