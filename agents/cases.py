@@ -111,7 +111,8 @@ class Starts(NamedTuple):
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """Make a vector env with a lane for each start; `begin` resets it."""
-        kwargs, mode = judged_kwargs(env_id, env_kwargs), AutoresetMode.DISABLED
+        fit, mode = judged_kwargs if self.categories else in_time, AutoresetMode.DISABLED
+        kwargs = fit(env_id, env_kwargs)
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
     def begin(self, env: Any) -> Any:
@@ -123,8 +124,8 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an env for judging, see `in_time`; ValueError if they set `initial`."""
     if env_kwargs.get("initial") is not None:
         raise ValueError(
-            f"initial must be left out, as the test set of {env_id} fixes the starts, got "
-            f"{env_kwargs['initial']!r}"
+            f"initial must be left out, as the test set of {env_id} fixes the starts, except with "
+            f"split='fresh', got {env_kwargs['initial']!r}"
         )
     return in_time(env_id, env_kwargs)
 

@@ -17,7 +17,7 @@ from rbgym.agents.judge.statistics import Interval
 from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs that either side of a comparison must have
-_ROUNDING = 1e-14  # starts at rest differ by less, from rounding
+_ROUNDING = 1e-12  # starts at rest differ by less, from rounding
 _SURE = 0.975  # least level at which the variance between groups is allowed for
 _LEVEL = 1.959963984540054  # standard normal quantile of 0.975
 

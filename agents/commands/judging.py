@@ -211,6 +211,13 @@ def evaluate(
             if one.env_kwargs not in [other.env_kwargs for other in judged[:n]]:
                 options.print_resolved(env, one.env_kwargs, as_json=False)
         return
+    seen = "observation", "preview"  # a policy brings what it reads; all else is the env itself
+    flown = [{n: v for n, v in one.env_kwargs.items() if n not in seen} for one in judged]
+    if intervals and any(one != flown[0] for one in flown):
+        raise ValueError(
+            "--intervals must be of one env: policies bring the arguments of their training unless "
+            f"--env-arg names them, got {flown}"
+        )
     chosen: dict[str, Any] = {"split": split, "seed": seed, "estimator": estimator}
     with bar() as shown:
         evaluations = {

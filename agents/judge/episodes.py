@@ -23,6 +23,7 @@ from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
+OWN = "initial"  # the category of starts that an argument of the env draws
 # Env arguments that change the entries of an observation; others change at most their bounds.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
 
@@ -135,7 +136,8 @@ class PlayedEpisodes:
 
     def start(self, episode: int) -> Starts:
         """The start of one episode, counted from 0."""
-        return Starts([str(self.category[episode])], [int(self.seeds[episode])])
+        own = [str(one) for one in self.category[episode : episode + 1] if one != OWN]
+        return Starts(own, [int(self.seeds[episode])])
 
     @property
     def time(self) -> Array:
@@ -262,7 +264,7 @@ def _first_episodes(player: Player, starts: Starts) -> PlayedEpisodes:
     found: Any = {name: np.stack(values) for name, values in histories.items()}
     return PlayedEpisodes(
         seeds=np.array(starts.seeds),
-        category=np.array(starts.categories),
+        category=np.array(starts.categories or [OWN] * len(starts.seeds)),
         returns=returns,
         costs=costs,
         lengths=lengths,

@@ -72,12 +72,14 @@ def evaluate(
     "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
     conditions, which bring the arguments of their training, except those that are given. split:
     "validation" for the set on which trainings select their policy, "fresh" for starts drawn by
-    `seed`. estimator: put `rbgym.agents.controllers.Estimating` in front of it. env_kwargs:
-    arguments of the env. Raises ValueError for bad ones.
+    `seed`, also from your own `initial`. estimator: put `rbgym.agents.controllers.Estimating` in
+    front of it. env_kwargs: arguments of the env. Raises ValueError for bad ones.
     """
     if isinstance(policy, str) and policy in SHIPPED:
         _, ((_, policy, env_kwargs),) = contenders([policy], env_id, env_kwargs)
     starts = starts_of(env_id, episodes, split, seed)
+    if split == "fresh" and env_kwargs.get("initial") is not None:
+        starts = starts._replace(categories=[])
     return summary(play_from(starts, policy, env_id, env_kwargs, estimator))
 
 

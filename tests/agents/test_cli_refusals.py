@@ -84,6 +84,7 @@ WRONG = [
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", [":RigidTop-v0"], "env_id must name a module, got ':RigidTop-v0'"),
     ("evaluate pd", "--episodes", ["0", "-1"], "'--episodes': Input should be"),
+    ("evaluate pd AttitudeSlew-v1 --intervals", "--policy", ["pretrained-behind"], "be of one env"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a writable file"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--plot", ["x.gif"], "--plot and --video must be two files"),

@@ -110,11 +110,11 @@ def test_starts_are_those_of_the_test_set():
     ):
         with pytest.raises(ValueError, match="initial must be left out, as the test set of Att"):
             judge()
-    learned = TrainedPolicy(
-        network,
-        gym.make("AttitudeSlew-v1").observation_space,
-        {"env_kwargs": {"initial": "high rate"}},
-    )
+    own = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"angle": 0.1})
+    assert own.played.attitude_error[0].max() < 0.1 + 1e-12
+    assert own.by_category == {"initial": 1.0}
+    space = gym.make("AttitudeSlew-v1").observation_space
+    learned = TrainedPolicy(network, space, {"env_kwargs": {"initial": "high rate"}})
     assert own_kwargs(learned, "AttitudeSlew-v1", {"dt": 0.4}) == {"dt": 0.4}
 
 
