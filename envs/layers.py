@@ -130,7 +130,9 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     def part(name: str, record: Record, paths: Mapping[str, Path]) -> dict[str, Any]:
         """The fields of a part; arguments may have other names. paths: those of fields, if any."""
         known = {key: layers.source(name, *path) for key, path in paths.items()}
-        kind = {"kind": type(record).__name__, **record._asdict()}
+        # The records in a sensor repeat its numbers.
+        own = {n: v for n, v in record._asdict().items() if not isinstance(v, Record)}
+        kind = {"kind": type(record).__name__, **(own if name == "sensor" else record._asdict())}
         last = layers.last(name)
         return {
             key: {"value": plain(value), "source": known.get(key, last)}
@@ -144,7 +146,9 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         "mgl": leaf(getattr(batch.potential, "mgl", 0.0), "mgl"),
         "dt": leaf(setup.dt, "dt"),
         "substeps": leaf(setup.substeps, "substeps"),
-        "max_episode_steps": leaf(setup.limit, "max_episode_steps"),
+        "max_episode_steps": leaf(
+            int(setup.limit) if math.isfinite(setup.limit) else None, "max_episode_steps"
+        ),
         "integrator": leaf(batch.integrator.name, "integrator"),
         "projection": leaf(batch.projection, "projection"),
         "rate_limit": leaf(task.rate_limit, "rate_limit"),

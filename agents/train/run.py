@@ -388,8 +388,9 @@ def put_policy(
     trained.write(folder.path, network, spaces, {**content, "training": results})
 
 
-def load_policy(folder: RunFolder) -> TrainedPolicy:
+def load_policy(folder: RunFolder | str | Path) -> TrainedPolicy:
     """The trained policy of a run; ValueError if the run is not finished."""
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(Path(folder))
     folder.read_config()
     return trained.read(folder.path)
 
