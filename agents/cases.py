@@ -124,8 +124,8 @@ def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an env for judging, see `in_time`; ValueError if they set `initial`."""
     if env_kwargs.get("initial") is not None:
         raise ValueError(
-            f"initial must be left out, as the test set of {env_id} fixes the starts, except with "
-            f"split='fresh', got {env_kwargs['initial']!r}"
+            f"initial must be left out, as the test set of {env_id} fixes the starts (evaluate "
+            f"takes it with split='fresh'), got {env_kwargs['initial']!r}"
         )
     return in_time(env_id, env_kwargs)
 

@@ -130,9 +130,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     def part(name: str, record: Record, paths: Mapping[str, Path]) -> dict[str, Any]:
         """The fields of a part; arguments may have other names. paths: those of fields, if any."""
         known = {key: layers.source(name, *path) for key, path in paths.items()}
-        # The records in a sensor repeat its numbers.
-        own = {n: v for n, v in record._asdict().items() if not isinstance(v, Record)}
-        kind = {"kind": type(record).__name__, **(own if name == "sensor" else record._asdict())}
+        kind = {"kind": type(record).__name__, **record._asdict()}
         last = layers.last(name)
         return {
             key: {"value": plain(value), "source": known.get(key, last)}

@@ -20,12 +20,14 @@ def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Arra
     return np.asarray(np.abs(E - E[0]) / (scale or np.where(E[0] == 0.0, 1.0, np.abs(E[0]))))
 
 
+@quietly
 def momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L - L_0| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)
     return _size(L - L[0]) / (_size(L[:1]) or 1.0)
 
 
+@quietly
 def vertical_momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L_3 - L_3(0)| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
     L = _history("angular_momentum", angular_momentum, 3)

@@ -1,6 +1,7 @@
 """The plan of a campaign, as plain data; the pilot that flies its runs; the figures of a run."""
 
 import json
+import pickle
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -224,26 +225,36 @@ def _reasons(player: Player) -> NDArray[np.str_]:
     return np.where(info["integration_failed"], "integration failed", found)
 
 
-def _checksum(value: Any) -> str | None:
-    """A checksum of the objects and functions in a value; None if there are none, or if one of them
-    cannot be pickled."""
+def checksums(value: Any) -> list[str | None]:
+    """Checksums of the objects and functions in a value, of the data of objects, the code and the
+    values of functions; None for one whose pickle differs from that of its copy, or that has
+    none."""
     found = list[Any]()
     plain(value, found.append)
+    return [*map(_checksum, found)]
+
+
+def _checksum(value: Any) -> str | None:
+    content = _content(value)
     try:
-        return str(joblib.hash([*map(_content, found)])) if found else None
+        first, again = joblib.hash(content), joblib.hash(pickle.loads(pickle.dumps(content)))
     except Exception:  # of any type, from the object's own code
         return None
+    return str(first) if first == again else None
 
 
 def _content(value: Any) -> Any:
     """Of a function its code and the values that it holds, as a lambda cannot be pickled."""
     function = getattr(value, "py_func", value)  # of a compiled one
+    if isinstance(function, CodeType):
+        return function.co_code, function.co_names, [*map(_content, function.co_consts)]
+    if isinstance(function, frozenset):
+        return sorted(map(repr, function))
     if not isinstance(function, FunctionType):
         return value
-    code, held = function.__code__, function.__closure__ or ()
-    constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
-    inner = [_content(cell.cell_contents) for cell in held]
-    return code.co_code, code.co_names, constants, function.__defaults__, inner
+    inner = [_content(cell.cell_contents) for cell in function.__closure__ or ()]
+    defaults = function.__defaults__, function.__kwdefaults__
+    return _content(function.__code__), defaults, inner
 
 
 class Pilot:
@@ -263,10 +274,9 @@ class Pilot:
         self._drawn: tuple[Any, ...] = ()  # the latest group and its draws
 
     def digests(self) -> dict[str, Any]:
-        """Checksums, which reveal that a trained policy, an object or a function was replaced."""
-        found = {name: _checksum(one) for name, one in self.plan.policies.items()}
-        found["env_kwargs"] = _checksum(self.plan.env_kwargs)
-        return {name: one for name, one in found.items() if one is not None} | {
+        """Checksums, which reveal that a trained policy or an object was replaced."""
+        found = {name: checksums(one) for name, one in self.plan.policies.items()}
+        return {name: one for name, one in found.items() if one} | {
             name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
             for name, one in self.contenders.items()
             if one.config is not None

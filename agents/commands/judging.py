@@ -211,12 +211,10 @@ def evaluate(
             if one.env_kwargs not in [other.env_kwargs for other in judged[:n]]:
                 options.print_resolved(env, one.env_kwargs, as_json=False)
         return
-    seen = "observation", "preview"  # a policy brings what it reads; all else is the env itself
-    flown = [{n: v for n, v in one.env_kwargs.items() if n not in seen} for one in judged]
-    if intervals and any(one != flown[0] for one in flown):
+    if intervals and any(_physics(env, one) != _physics(env, judged[0]) for one in judged):
         raise ValueError(
             "--intervals must be of one env: policies bring the arguments of their training unless "
-            f"--env-arg names them, got {flown}"
+            f"--env-arg names them, got {[one.env_kwargs for one in judged]}"
         )
     chosen: dict[str, Any] = {"split": split, "seed": seed, "estimator": estimator}
     with bar() as shown:
@@ -239,6 +237,15 @@ def evaluate(
     if video:
         start = next(iter(evaluations.values())).played.start(video_episode)
         videos.film(video, env, judged, start)
+
+
+def _physics(env: str, one: Any) -> dict[str, Any]:
+    """The numbers of a contender's env, without what it observes and names for other numbers."""
+    from rbgym.envs.layers import leaves  # its import compiles kernels
+
+    seen = "observation", "info", "satellite", "difficulty"
+    found = leaves(resolved(env, one.env_kwargs))
+    return {name: leaf["value"] for name, leaf in found if name not in seen}
 
 
 @command(

@@ -60,7 +60,7 @@ def _print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
         for i in content["integrators"]
     )
     print_table("Integrators", columns, rows)
-    print(f"default: {rbgym.integrators.DEFAULT}; NAME:4 composes a symmetric scheme to order 4\n")
+    print(f"default: {rbgym.integrators.DEFAULT}; NAME:4 is a composition of order 4\n")
     print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
 
 

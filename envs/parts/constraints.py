@@ -90,14 +90,14 @@ class Limited(Constraints, More):
             axis, _, cosine = self.cones[n]
             off = dot(to_world(q, axis), vector(buffer, i, self.direction_row(rows, n)))
             margin = less(margin, outside(off, cosine))
-        full = self.momentum * self.momentum
-        for n in range(4):
-            h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
-            margin = less(margin, below(h * h, full)) if full < math.inf else margin
-        full = self.command * self.command
-        for n in range(actuator.channels()):
-            c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
-            margin = less(margin, below(c * c, full)) if full < math.inf else margin
+        if self.momentum < math.inf:
+            for n in range(4):
+                h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
+                margin = less(margin, below(h * h, self.momentum * self.momentum))
+        if self.command < math.inf:
+            for n in range(actuator.channels()):
+                c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
+                margin = less(margin, below(c * c, self.command * self.command))
         return margin
 
     def charge(self, rows, buffer, i, q, omega, begins):

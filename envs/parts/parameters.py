@@ -174,7 +174,9 @@ def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
     if given is None:
         return {}
     found, own_columns, label = dict[str, Array](), _open(episodes), 'options["parameters"]'
-    of = f"{label} (axes are part of inertia), which randomization must name, if only with 0.0,"
+    of = f"{label}, which randomization must name, if only with 0.0,"
+    if isinstance(given, dict) and "axes" in given:
+        of = f"{label}, where axes are part of inertia,"
     if isinstance(given, dict) and "inertia" in given and "inertia" not in own_columns:
         # `read` returns the inertia of a body that does not differ too: accept it back.
         own, name = episodes.batch.bodies[0].inertia, f'{label}["inertia"]'

@@ -261,6 +261,8 @@ class Integrator:
             raise ValueError(
                 f"scheme must have the methods {', '.join(missing)}, got {self.scheme!r}"
             )
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"name must be a text, got {self.name!r}")
         count("order", self.order)
         _check_names("supports", self.supports, FEATURES)
         _check_names("conserves", self.conserves, (FREE, TOP, WALL, TIDE), dict)

@@ -164,7 +164,7 @@ def test_a_command_explains_every_number_of_its_env(command, tmp_path, monkeypat
     rows = [re.split(r" {2,}", line) for line in text.splitlines()]
     assert rows[1] == ["name", "value", "source"]
     assert ["dt", "1.0", "satellite"] in rows
-    assert ["max_episode_steps", "5700.0", "satellite"] in rows
+    assert ["max_episode_steps", "5700", "satellite"] in rows
     assert ["success.momentum", "0.001", "satellite"] in rows
     found = json.loads(run(*asked, "dt=1.5", "--json").stdout)
     found = found["pd"] if command == "evaluate" else found
