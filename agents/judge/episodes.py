@@ -136,8 +136,8 @@ class PlayedEpisodes:
 
     def start(self, episode: int) -> Starts:
         """The start of one episode, counted from 0."""
-        own = [str(one) for one in self.category[episode : episode + 1] if one != OWN]
-        return Starts(own, [int(self.seeds[episode])])
+        name = str(self.category[episode])
+        return Starts([] if name == OWN else [name], [int(self.seeds[episode])])
 
     @property
     def time(self) -> Array:

@@ -31,15 +31,10 @@ OF_BODY = (
     Column("mass", low=0.01, high=100.0, words="factor of the mass"),
     Column("gravity", low=0.0, high=100.0, words="factor of the weight, on top of that"),
     Column("torque", low=0.0, high=100.0, words="factor of the torque limit"),
-    Column(
-        "axes",
-        3,
-        unit="rad",
-        frame=BODY,
-        words="rotation vector of the principal axes; part of `inertia`",
-    ),
+    Column("axes", 3, unit="rad", frame=BODY,
+           words="rotation vector of the principal axes; part of `inertia`"),
     Column("noise", low=0.0, high=100.0, words="factor of the noise and the biases of sensors"),
-)
+)  # fmt: skip
 OF_MOUNTING = (
     Column("misalignment", 3, unit="rad", frame=BODY, words="rotation vector of the mounting"),
     Column(
