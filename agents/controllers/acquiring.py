@@ -1,13 +1,19 @@
 """Finds the attitude without a first guess, from the Sun, the magnetic field and gyros."""
 
-from typing import Any, NamedTuple
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.base import fresh, plant_of
 from rbgym.agents.controllers.filtering import Gyros, StarTracker, where
 from rbgym.agents.controllers.sun import sun_direction
+from rbgym.arguments import count, positive, vectors
+from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import (
     Array,
@@ -19,6 +25,7 @@ from rbgym.quaternion import (
     rotate_inverse,
 )
 
+_OF_GYROS = "angle_walk", "rate_walk", "quantisation", "bias"
 _NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference"
 APART = 0.3  # least sine of the angle between Sun and field for a first attitude
 _AT_FIRST = 0.5  # rad, standard deviation about each axis before the first correction
@@ -54,6 +61,7 @@ class Fix(NamedTuple):
         return np.asarray(np.sqrt(np.trace(self.covariance[:, :3, :3], axis1=1, axis2=2)))
 
 
+@dataclass(frozen=True)
 class Acquiring:
     """A filter that finds the attitude of a body without a first guess, and tracks it.
 
@@ -78,13 +86,47 @@ class Acquiring:
     magnetometer, does not average out as noise does. It counts as a noise whose mean over 200 s is
     as large, so that the gyros carry the attitude while Sun and field are nearly parallel.
 
-    env: single or vector. Raises ValueError if its observations lack a sensor.
+    places: first column and number of columns, by name, of the whole observation. rate_limit:
+    factor of the gyros' column [rad/s]. dt: control period [s]. angle_walk, rate_walk,
+    quantisation, bias: of the gyros, see `Instruments`. of_sun, of_field: variance of a reading
+    about each axis [rad^2]. normals: (k, 3), of coarse cells, body axes; None for a fine Sun
+    sensor. tracker: of a star tracker. ValueError for bad ones.
 
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
     """
 
-    def __init__(self, env: Any) -> None:
+    places: Mapping[str, Sequence[int]]
+    rate_limit: float
+    dt: float
+    angle_walk: float
+    rate_walk: float
+    quantisation: float
+    bias: float
+    of_sun: float
+    of_field: float
+    normals: ArrayLike | None = None
+    tracker: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.places, Mapping):
+            raise ValueError(f"places must be a dict by column, got {self.places!r}")
+        places = {one: _place(one, value) for one, value in self.places.items()}
+        if missing := {*_NEEDS, self._sun_sensor} - {*places}:
+            raise ValueError(f"places must have {sorted(missing)}, got {self.places!r}")
+        object.__setattr__(self, "places", places)
+        for name in _OF_GYROS:
+            object.__setattr__(self, name, in_range(name, getattr(self, name), 0.0, math.inf))
+        for name in ("rate_limit", "dt", "of_sun", "of_field"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.normals is not None:
+            normals = vectors("normals", self.normals).tolist()
+            object.__setattr__(self, "normals", tuple(map(tuple, normals)))
+
+    @classmethod
+    def for_env(cls, env: Any, stays: float = _STAYS) -> Self:
+        """Make the filter for an env, single or vector. stays: time [s] over which a constant error
+        counts as a noise whose mean is as large. ValueError if the observations lack a sensor."""
         plant = plant_of(env)
         sensor = plant.env.episodes.setup.parts.sensor
         columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
@@ -95,23 +137,48 @@ class Acquiring:
                 f"attitude, sensor={{'gyro': ..., 'coarse_sun': ..., 'magnetometer': ..., "
                 f"'ephemeris': {{}}}}; {sorted(missing)} are missing of {[*columns]}"
             )
-        self.columns, self.rate_limit = columns, plant.env.rate_limit
-        self.gyros, self.normals = Gyros(sensor), np.asarray(sensor.normals)
         fine, dt = "sun_direction" in suns, sensor.dt
-        stays = max(_STAYS / dt, 1.0)
-        self.sun = columns["sun_direction" if fine else "coarse_sun"].place
+        held = max(positive("stays", stays) / dt, 1.0)
         noise, bias = ("sun_noise", "sun_bias") if fine else ("cell_noise", "cell_bias")
-        self.of_sun = getattr(sensor, noise) ** 2 / dt + stays * getattr(sensor, bias) ** 2
-        if not fine:  # average variance of a direction from half of the cells
-            half = 0.5 * self.normals.T @ self.normals
-            self.of_sun *= float(np.trace(np.linalg.pinv(half))) / 3.0
-        self.fine, strongest = fine, columns["magnetic_field"].factor
-        self.of_field = (sensor.field_noise**2 / dt + stays * sensor.field_bias**2) / strongest**2
+        of_sun = getattr(sensor, noise) ** 2 / dt + held * getattr(sensor, bias) ** 2
+        normals = None if fine else np.asarray(sensor.normals)
+        if normals is not None:  # average variance of a direction from half of the cells
+            of_sun *= float(np.trace(np.linalg.pinv(0.5 * normals.T @ normals))) / 3.0
+        strongest, left = columns["magnetic_field"].factor, Gyros(sensor).left
+        of_field = (sensor.field_noise**2 / dt + held * sensor.field_bias**2) / strongest**2
         least = 1e-10  # float32 loses a smaller variance next to that of half a radian
-        self.of_sun, self.of_field = max(self.of_sun, least), max(self.of_field, least)
-        self.of_sun, self.of_field = self.of_sun + self.gyros.left, self.of_field + self.gyros.left
-        self.first = np.diag([_AT_FIRST**2] * 3 + [sensor.bias**2] * 3)
-        self.tracker: Any = StarTracker(sensor) if "star_tracker" in columns else None
+        return cls(
+            {name: (one.first, one.size) for name, one in columns.items()},
+            **{name: getattr(sensor, name) for name in _OF_GYROS},
+            rate_limit=plant.env.rate_limit,
+            dt=dt,
+            of_sun=max(of_sun, least) + left,
+            of_field=max(of_field, least) + left,
+            normals=normals,
+            tracker=StarTracker(sensor) if "star_tracker" in columns else None,
+        )
+
+    @property
+    def _sun_sensor(self) -> str:
+        return "sun_direction" if self.normals is None else "coarse_sun"
+
+    @cached_property
+    def gyros(self) -> Gyros:
+        return Gyros(self)
+
+    @cached_property
+    def first(self) -> Array:
+        """The covariance of a first attitude, before it is corrected, and of the bias."""
+        return np.diag([_AT_FIRST**2] * 3 + [self.bias**2] * 3)
+
+    @cached_property
+    def columns(self) -> dict[str, slice]:
+        """The columns of the observation by name."""
+        return {name: slice(first, first + size) for name, (first, size) in self.places.items()}
+
+    @property
+    def sun(self) -> slice:
+        return self.columns[self._sun_sensor]
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
         """The estimate after observations (n, columns). before: that of the last control period."""
@@ -119,7 +186,7 @@ class Acquiring:
         if self.tracker is None:
             return self._next(rows, before, begins, None)
         late = self.tracker.late
-        valid = np.any(rows[:, self.columns["star_tracker_valid"].place] > 0.5, axis=1)
+        valid = np.any(rows[:, self.columns["star_tracker_valid"]] > 0.5, axis=1)
         now = self._next(rows, before, begins, valid & (begins | (late == 0)))
         moments, old = (*(before.past if before else ()), (rows, now)), valid & ~begins
         if late and len(moments) > late and old.any():
@@ -134,8 +201,8 @@ class Acquiring:
         """The estimate corrected by the star tracker's attitude, in the valid lanes."""
         start = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
         q, b, P, *_ = where(fix.known, fix, start)
-        z = np.where(valid[:, None], rows[:, self.columns["star_tracker"].place], q)
-        noise = self.tracker.noise(rows[:, self.columns["star_tracker_valid"].place])
+        z = np.where(valid[:, None], rows[:, self.columns["star_tracker"]], q)
+        noise = self.tracker.noise(rows[:, self.columns["star_tracker_valid"]])
         q, b, P = self.tracker.correct(q, b, P, multiply(conjugate(q), z), noise)
         doubt = np.where(fix.known, fix.doubt, 0.0)  # an attitude found anew begins without doubt
         fixed = fix._replace(attitude=q, bias=b, covariance=P, known=valid, doubt=doubt)
@@ -145,10 +212,12 @@ class Acquiring:
         """The estimate a control period later, without a late star tracker. fixed: (n,), lanes in
         which a star tracker without delay has measured, or None."""
         n, column = len(rows), self.columns
-        measured = rows[:, column["angular_velocity"].place] * self.rate_limit
-        B = rows[:, column["magnetic_field"].place]
-        r_sun, r_field = (rows[:, column[f"{one}_reference"].place] for one in ("sun", "field"))
-        sun = rows[:, self.sun] if self.fine else sun_direction(rows[:, self.sun], self.normals)
+        measured = rows[:, column["angular_velocity"]] * self.rate_limit
+        B = rows[:, column["magnetic_field"]]
+        r_sun, r_field = (rows[:, column[f"{one}_reference"]] for one in ("sun", "field"))
+        sun = rows[:, self.sun]
+        if self.normals is not None:
+            sun = sun_direction(sun, self.normals)
         q, b, P = np.tile([1.0, 0, 0, 0], (n, 1)), np.zeros((n, 3)), np.tile(self.first, (n, 1, 1))
         known, doubt = np.zeros(n, dtype=np.bool_), np.zeros(n)
         if before is not None:
@@ -180,6 +249,12 @@ class Acquiring:
         return Fix(q, b, P, known, doubt, measured - b, sun)
 
 
+def _place(name: str, value: Any) -> tuple[int, int]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"places[{name!r}] must be two numbers, got {value!r}")
+    return count(f"places[{name!r}]", value[0], least=0), count(f"places[{name!r}]", value[1])
+
+
 def triad(v: Array, w: Array, r: Array, s: Array) -> Array:
     """Attitudes (n, 4), body to world, that turn v onto r, and w into the plane of r and s. v, w:
     (n, 3), body axes; r, s: the same directions in the world."""
@@ -197,16 +272,16 @@ def corrected(
     """Correct attitude, bias and covariance by directions v (n, 3), body axes, which are r in the
     world, in the `seen` lanes. Returns also which are strays, (n,), which correct nothing."""
     p = rotate_inverse(q, r)
-    x, left, size = np.zeros((len(q), 6)), P, np.zeros(len(q))
-    for axis in range(3):  # one number after the other, which needs no matrix inverse
-        h = np.hstack([np.cross(np.eye(3)[axis], p), np.zeros_like(p)])
-        Ph = np.einsum("nij,nj->ni", left, h)
-        of_reading = np.sum(h * Ph, axis=1) + variance
-        off = v[:, axis] - p[:, axis] - np.sum(h * x, axis=1)
-        k, size = Ph / of_reading[:, None], size + off * off / of_reading
-        x = x + k * off[:, None]
-        F = np.eye(6) - k[:, :, None] * h[:, None, :]
-        left = F @ left @ np.swapaxes(F, 1, 2) + variance * k[:, :, None] * k[:, None, :]
+    y, H = v - p, np.cross(np.eye(3), p[:, None])  # (n, 3, 3): what a turn changes
+    S = H @ P[:, :3, :3] @ np.swapaxes(H, 1, 2) + variance * np.eye(3)
+    K = np.swapaxes(np.linalg.solve(S, H @ P[:, :3, :]), 1, 2)
+    x, size = (
+        (K @ y[:, :, None])[:, :, 0],
+        np.sum(y * np.linalg.solve(S, y[:, :, None])[:, :, 0], 1),
+    )
+    F = np.tile(np.eye(6), (len(q), 1, 1))
+    F[:, :, :3] -= K @ H
+    left = F @ P @ np.swapaxes(F, 1, 2) + variance * K @ np.swapaxes(K, 1, 2)
     fits = seen & (size <= STRAY)
     x = np.where(fits[:, None], x, 0.0)
     q = np.where(fits[:, None], normalized(multiply(q, from_rotation_vector(x[:, :3]))), q)

@@ -59,11 +59,11 @@ class Belief(NamedTuple):
 
 class Gyros:
     """The error that gyros add to an attitude propagated by their rates, from the noise densities
-    of the instruments. left: variance about each axis [rad^2] of the angle that they have not
-    counted yet. That error does not accumulate, so it is part of every measurement's noise, not of
-    the covariance."""
+    of the instruments. sensor: has dt, angle_walk, rate_walk and quantisation, as `Instruments`.
+    left: variance about each axis [rad^2] of the angle that they have not counted yet. That error
+    does not accumulate, so it is part of every measurement's noise, not of the covariance."""
 
-    def __init__(self, sensor: Instruments) -> None:
+    def __init__(self, sensor: Any) -> None:
         dt, v, u = sensor.dt, sensor.angle_walk**2, sensor.rate_walk**2
         self.dt, self.of_turn = dt, v * dt + u * dt**3 / 3.0
         self.of_both, self.of_bias = -0.5 * u * dt**2, u * dt
@@ -82,7 +82,7 @@ class Gyros:
     def spread(self, P: Array, a: Array, whole: Array) -> Array:
         """Propagate the covariance (n, 6, 6) of turn and bias over a control period in which the
         body turns by a (n, 3) [rad], and by `whole` (n, 4) relative to the target."""
-        G, F = _right_jacobian(a), np.tile(np.eye(6), (len(a), 1, 1))
+        G, F = right_jacobian(a), np.tile(np.eye(6), (len(a), 1, 1))
         F[:, :3, :3], F[:, :3, 3:] = np.swapaxes(to_matrix(whole), 1, 2), -self.dt * G
         P = F @ P @ np.swapaxes(F, 1, 2)
         P[:, :3, :3] += self.of_turn * G @ np.swapaxes(G, 1, 2)
@@ -346,7 +346,7 @@ def _memory(state: Any) -> tuple[Belief | None, Any]:
     raise ValueError(f"state must be what the last call returned, or None, got {state!r}")
 
 
-def _right_jacobian(a: Array) -> Array:
+def right_jacobian(a: Array) -> Array:
     """G (n, 3, 3) of rotation vectors a (n, 3) [rad]: exp(a + e) = exp(a) exp(G e), e small."""
     zero, (x, y, z) = np.zeros(len(a)), a.T
     cross = np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)

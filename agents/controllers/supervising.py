@@ -72,9 +72,9 @@ class Supervisor(Controller):
                 raise ValueError(f"{name} must be of the class {kind.__name__}, got {given!r}")
         self.refuse_gains("calm", "sure")
         columns = self.filter.columns
-        self.usual = str(max(one.first + one.size for one in columns.values()))
-        self.target = columns["target_quaternion"].place
-        self.shown = columns["wheel_momentum"].first
+        self.usual = str(max(one.stop for one in columns.values()))
+        self.target = columns["target_quaternion"]
+        self.shown = columns["wheel_momentum"].start
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:
@@ -95,7 +95,7 @@ class Supervisor(Controller):
         gain = damping_gain(coils, plant.body)
         damping = BDot(gain, dipole=dipole, field=field, width=shared.least, dt=plant.env.dt)
         pointing = Unloading(shared, coils, plant.unloads_by)
-        return cls(Acquiring(plant), damping, pointing, **gains)
+        return cls(Acquiring.for_env(plant), damping, pointing, **gains)
 
     def fits(self, columns: int) -> bool:
         return columns == int(self.usual)

@@ -18,6 +18,7 @@ from rbgym.agents.controllers import acquiring, attitude, sun, supervising
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
+from rbgym.agents.policies.memory import Attitude
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.run_folder import made_folder, replacing, write_json
 from rbgym.potentials import HeavyTop, SoftWall
@@ -136,8 +137,12 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     """The pieces, numbers by name, more than the code needs, and the C type in which the code
     equals `predict`. width: number of columns that the policy is given."""
     if isinstance(policy, Network):
-        remembers = [] if policy.memory is None else [policy.memory.name]
-        return [*map(_piece, [*remembers, "network"])], _of_network(policy), "float"
+        numbers, remembers = _of_network(policy), policy.memory
+        if isinstance(remembers, Attitude):  # its sums are rounded in another order
+            pieces = map(_piece, ("find_sun", "acquire", "attitude", "network"))
+            return [*pieces], numbers | _of_filter(remembers.filter), "none"
+        pieces = map(_piece, [*([remembers.name] if remembers else []), "network"])
+        return [*pieces], numbers, "float"
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
@@ -191,20 +196,10 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
             "policy must be a supervisor without a star tracker to be written as C; its filter "
             f"reads the columns {[*found.columns]}"
         )
-    gyros, first = found.gyros, found.first
-    numbers |= {"damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang}
-    columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",
-               "field_reference": "field_reference", "field_seen": "magnetic_field",
-               "target": "target_quaternion", "shown": "wheel_momentum"}  # fmt: skip
-    numbers |= {name: found.columns[column].first for name, column in columns.items()}
-    cells = {} if found.fine else {"cells": len(found.normals), "normals": found.normals}
-    numbers |= cells | {
-        "sun": found.sun.start, "of_sun": found.of_sun, "of_field": found.of_field,
-        "of_turn": gyros.of_turn, "of_both": gyros.of_both, "of_bias": gyros.of_bias,
-        "of_first": first[0, 0], "of_first_bias": first[3, 3], "apart": acquiring.APART,
-        "stray": acquiring.STRAY, "doubts": acquiring.DOUBTS, "calm": policy.calm,
-        "tumbling": supervising.AGAIN * policy.calm, "sure": policy.sure,
-        "near": supervising.NEAR,
+    numbers |= _of_filter(found) | {
+        "damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang,
+        "shown": policy.shown, "calm": policy.calm, "tumbling": supervising.AGAIN * policy.calm,
+        "sure": policy.sure, "near": supervising.NEAR,
     }  # fmt: skip
     # The functions of its laws need other names, and read rows of another width.
     *others, wheels = pieces
@@ -213,6 +208,22 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     damp = _rename(_piece("b_dot"), sizes | {"answer": "damp", "DRAG": "DAMPING"})
     modes = map(_piece, ("find_sun", "acquire", "supervise"))
     return [*others, point, damp, *modes], numbers, sharp
+
+
+def _of_filter(found: acquiring.Acquiring) -> dict[str, Any]:
+    """The numbers of a filter that finds the attitude."""
+    columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",
+               "field_reference": "field_reference", "field_seen": "magnetic_field",
+               "target": "target_quaternion"}  # fmt: skip
+    cells = {} if found.normals is None else {"cells": len(np.asarray(found.normals))}
+    return cells | {name: found.columns[column].start for name, column in columns.items()} | {
+        "dt": found.dt, "rate_limit": found.rate_limit, "normals": found.normals,
+        "sun": found.sun.start, "of_sun": found.of_sun,
+        "of_field": found.of_field, "of_turn": found.gyros.of_turn,
+        "of_both": found.gyros.of_both, "of_bias": found.gyros.of_bias,
+        "of_first": found.first[0, 0], "of_first_bias": found.first[3, 3],
+        "apart": acquiring.APART, "stray": acquiring.STRAY, "doubts": acquiring.DOUBTS,
+    }  # fmt: skip
 
 
 def _rename(code: str, names: Mapping[str, str]) -> str:
@@ -239,8 +250,8 @@ def _of_network(network: Network) -> dict[str, Any]:
         "inputs": len(stack.picked), "shows": stack.picked,
         "quaternions": np.array([*network.quaternions, -1]),
         "scale": stack.scale[0], "clip": min(float(stack.clip[0]), 1e30),
-        "p": [getattr(forward, f"_P{n}") for n in range(1, 5)],
-        "q": [getattr(forward, f"_Q{n}") for n in range(1, 5)],
+        "tanh_p": [getattr(forward, f"_P{n}") for n in range(1, 5)],
+        "tanh_q": [getattr(forward, f"_Q{n}") for n in range(1, 5)],
     }  # fmt: skip
 
 

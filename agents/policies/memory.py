@@ -6,20 +6,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.agents.controllers.acquiring import Acquiring, Fix
+from rbgym.agents.controllers.filtering import right_jacobian
 from rbgym.arguments import count, positive, real, vectors
-from rbgym.envs.arguments import in_range
+from rbgym.envs.arguments import in_range, made_or_given
+from rbgym.quaternion import canonicalized, conjugate, from_rotation_vector, multiply, to_matrix
 
 _LIT = 0.1  # a cell's current, over its largest one, from which on it sees the Sun
+# Ends of the parts of an `Attitude`'s memory: small turn, attitude, bias, covariance, known, doubt.
+_ENDS = (3, 7, 10, 46, 47, 48)
 
 
 class Memory:
-    """Numbers (n, width) that go from step to step, and as many that the network reads after the
-    observation's columns. Observations and memories are arrays of NumPy or PyTorch. name: of its
-    kind, in files and hyperparameters."""
+    """Numbers (n, held) that go from step to step, and others (n, width) that the network reads
+    after the observation's columns. Observations and memories are arrays of NumPy or PyTorch. name:
+    of its kind, in files and hyperparameters."""
 
     name: ClassVar[str]
     column: int
     width: int
+
+    @property
+    def held(self) -> int:
+        return self.width
 
     @property
     def least(self) -> int:
@@ -45,10 +54,10 @@ class Memory:
         if begins is not None and np.shape(begins) != (size,):
             raise ValueError(f"episode_start must be of shape ({size},), got {begins!r}")
         if memory is None:
-            memory, begins = np.zeros((size, self.width)), np.ones(size)
+            memory, begins = np.zeros((size, self.held)), np.ones(size)
         memory = real("state", memory)
-        if memory.shape != (size, self.width):
-            raise ValueError(f"state must be of shape {(size, self.width)}, got {memory.shape}")
+        if memory.shape != (size, self.held):
+            raise ValueError(f"state must be of shape {(size, self.held)}, got {memory.shape}")
         if begins is not None:
             memory = np.where(np.asarray(begins, bool)[:, None], self.first(seen), memory)
         read, memory = self.after(memory.astype(np.float32), seen)
@@ -188,6 +197,79 @@ class SunDirection(Memory):
         return _whole(memory, sun), _whole(memory, _unit(*turned))
 
 
+@dataclass(frozen=True)
+class Attitude(Memory):
+    """Finds an attitude that no instrument measures, by the filter `Acquiring`, so that a network
+    knows how the body is turned from its target, and its rates without the gyros' bias.
+
+    The network reads the quaternion from target to body, with w >= 0, or zeros while the attitude
+    is unknown; and the measured rates minus the estimated bias, in the units of their column.
+    PyTorch differentiates as if the error of the estimate were constant: a small turn, of value
+    zero, goes on with the gyros' rates.
+
+    filter: an `Acquiring` without a star tracker, or a dict of its arguments, whose places have the
+    target's quaternion. ValueError for bad ones.
+    """
+
+    filter: Acquiring
+
+    name = "attitude"
+    width = 7
+    held = _ENDS[-1]
+
+    def __post_init__(self) -> None:
+        found = made_or_given("filter", Acquiring, self.filter)
+        if "target_quaternion" not in found.places or found.tracker is not None:
+            raise ValueError(
+                "filter must have the place of the target_quaternion, and no star tracker, got "
+                f"{self.filter!r}"
+            )
+        object.__setattr__(self, "filter", found)
+
+    @property
+    def least(self) -> int:
+        return max(one.stop for one in self.filter.columns.values())
+
+    def first(self, seen: Any) -> Any:
+        return _like(seen, np.tile(np.eye(self.held)[3], (len(seen), 1)))
+
+    def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
+        rows, before = (_plain(one).astype(float) for one in (seen, memory))
+        n, columns, limit = len(rows), self.filter.columns, self.filter.rate_limit
+        _, q, bias, P, *rest = np.split(before, _ENDS[:-1], axis=1)
+        known, doubt = (one[:, 0] for one in rest)
+        fix = Fix(q, bias, P.reshape(n, 6, 6), known > 0.0, doubt, bias, bias)
+        fix = self.filter.estimate(rows, fix, None)
+        target = rows[:, columns["target_quaternion"]]
+        aimed = canonicalized(multiply(conjugate(target), fix.attitude)) * fix.known[:, None]
+        # The small turn tau, body axes: tau <- R^T tau + G dt omega, and q o (1, tau / 2).
+        place, angle = columns["angular_velocity"], fix.rate * self.filter.dt
+        turn, G = to_matrix(from_rotation_vector(angle)), right_jacobian(angle)
+        rates = seen[:, place] - _like(seen, rows[:, place])  # zeros, with a gradient
+        slopes = _like(seen, limit * self.filter.dt * np.swapaxes(G, 1, 2))
+        tau = (_like(seen, turn) * memory[:, :3, None] + slopes * rates[:, :, None]).sum(1)
+        axes = 0.5 * multiply(aimed[:, None], np.eye(4)[1:])
+        read = _like(seen, np.hstack([aimed, fix.rate / limit]))
+        read[:, :4] = read[:, :4] + (_like(seen, axes) * tau[:, :, None]).sum(1)
+        read[:, 4:] = read[:, 4:] + rates
+        flat = fix.covariance.reshape(n, 36), fix.known[:, None], fix.doubt[:, None]
+        memory = _like(seen, np.hstack([np.zeros((n, 3)), fix.attitude, fix.bias, *flat]))
+        memory[:, :3] = tau
+        return read, memory
+
+
+def _plain(array: Any) -> Any:
+    """The values of an array of NumPy or PyTorch, in NumPy."""
+    return array.detach().numpy() if hasattr(array, "detach") else array
+
+
+def _like(array: Any, values: Any) -> Any:
+    """Values as an array of NumPy or PyTorch, as `array` is."""
+    if hasattr(array, "new_tensor"):
+        return array.new_tensor(values)
+    return np.asarray(values, dtype=array.dtype)
+
+
 def _parts(v: Any) -> tuple[Any, Any, Any]:
     return v[:, :1], v[:, 1:2], v[:, 2:]
 
@@ -210,4 +292,6 @@ def _whole(like: Any, parts: Any) -> Any:
     return whole
 
 
-KINDS: dict[str, type[Memory]] = {kind.name: kind for kind in (Integral, Trend, SunDirection)}
+KINDS: dict[str, type[Memory]] = {
+    kind.name: kind for kind in (Integral, Trend, SunDirection, Attitude)
+}

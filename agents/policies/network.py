@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,9 +101,9 @@ class Network:
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
     first bounds them to +-2). quaternions: first columns of the quaternions to which `predict`
     gives the canonical sign, as envs do, so that q and -q get the same action. memory: an
-    `Integral`, `Trend` or `SunDirection`, which the network reads after the observation's columns.
-    `predict` and `rbgym.agents.rollout` give the same actions to the last bit. Raises ValueError
-    for layers that do not fit, and unknown names.
+    `Integral`, `Trend`, `SunDirection` or `Attitude`, which the network reads after the
+    observation's columns. `predict` and `rbgym.agents.rollout` give the same actions to the last
+    bit. Raises ValueError for layers that do not fit, and unknown names.
     """
 
     layers: tuple[Layer, ...]
@@ -129,11 +129,11 @@ class Network:
             raise ValueError(f"normalizer must be a Normalizer or None, got {self.normalizer!r}")
         if self.normalizer is not None and len(self.normalizer.mean) != self.sizes[0]:
             raise ValueError(f"normalizer must have {self.sizes[0]} inputs, got {self.normalizer}")
-        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
-        object.__setattr__(self, "quaternions", own)
         if self.memory is not None and type(self.memory) not in KINDS.values():
             kinds = ", ".join(kind.__name__ for kind in KINDS.values())
             raise ValueError(f"memory must be one of {kinds} or None, got {self.memory!r}")
+        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
+        object.__setattr__(self, "quaternions", own)
         if self.memory is not None and self.memory.least > self.width:
             raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
 
@@ -243,7 +243,7 @@ class Network:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
         if self.memory is not None:
-            config[self.memory.name] = vars(self.memory).copy()
+            config[self.memory.name] = asdict(cast(Any, self.memory))
         return arrays, config
 
     @classmethod

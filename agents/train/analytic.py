@@ -37,11 +37,11 @@ SHARES = ("gamma", "gae_lambda")
 _OF_FIRST = ("net_arch", "rates", *KINDS)  # of a first network
 _KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
 # Of the critic: learning rate, passes over the steps, minibatches of a pass, rate of its slow copy.
-_CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 2, 4, 0.2
+_CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _AVERAGES = 0.02  # rate of the average of weights that is judged (Polyak & Juditsky 1992)
-_SMALL = 0.1  # factor of the last layer's first weights: the first commands are nearly zero
-_CHECKPOINTS, _JUDGEMENTS = 10, 20  # per training
+_SMALL = 0.1  # factor of the last layer's first weights, see `calm`
+_CHECKPOINTS, _LOOKS = 10, 20  # per training; a look runs the policy on the validation set
 Callbacks = Sequence[Callable[["Learner"], None]]
 # Attributes of a `Learner` that a checkpoint stores unchanged.
 _COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")
@@ -55,9 +55,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     chosen = recipe(job, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
-    if not job.init_from:  # see _SMALL
-        *before, (weight, bias) = network.layers
-        network = replace(network, layers=(*before, (_SMALL * weight, bias)), output="tanh")
+    if not job.init_from:
+        network = replace(calm(network), output="tanh")
     kwargs = in_time(job.env_id, config["env_kwargs"])
     folder = RunFolder(Path(job.out))
     with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
@@ -71,6 +70,12 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         start = learner.steps
         results = improve(learner, config, folder, job, callbacks)
     return run.finish(folder, config, results, learner.best_network, spaces, start)
+
+
+def calm(network: Network) -> Network:
+    """A copy of a first network whose commands are nearly zero."""
+    *before, (weight, bias) = network.layers
+    return replace(network, layers=(*before, (_SMALL * weight, bias)))
 
 
 def recipe(
@@ -107,7 +112,8 @@ def improve(
 ) -> dict[str, Any]:
     """Run all iterations, with checkpoints and runs on the validation set; returns results."""
     total = learner.chosen["iterations"]
-    every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
+    every = max(total // _CHECKPOINTS, 1)
+    judge_every = max(total // learner.chosen.get("looks", _LOOKS), 1)
     judges, lanes = has_test_set(job.env_id), learner.env.env
     spaces = lanes.single_observation_space, lanes.single_action_space
     with (
@@ -219,7 +225,7 @@ class Learner:
         actor.step()
         follow(self._average, self._actor, _AVERAGES)
         inputs, targets = self._targets(seen)
-        for _ in range(_PASSES):
+        for _ in range(self.chosen.get("passes", _PASSES)):
             order = torch.randperm(len(inputs), generator=self._shuffling)
             for part in order.chunk(_PARTS):
                 critic.zero_grad()

@@ -25,6 +25,7 @@ from rbgym.agents.train import analytic, run
 from rbgym.agents.train.analytic import Callbacks
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.sb3 import training as sb3
+from rbgym.arguments import count
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.rewards import NAMED
 
@@ -32,7 +33,9 @@ ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
-_KEYS = (*_NEEDED, "algo", *KINDS)
+_LIMIT = "max_episode_steps"
+_OPTIONAL = (_LIMIT, "looks", "passes")
+_KEYS = (*_NEEDED, "algo", *_OPTIONAL, *KINDS)
 _OF_IMITATION = ("teacher", "lanes", "rounds", "epochs")
 _LAW_EPISODES = 64  # of the validation set, to compare laws
 _WITHOUT_LAW = "ppo"
@@ -52,6 +55,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         return sb3.learn(replace(job, algo=algo), timesteps=timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
+    kwargs[_LIMIT] = kwargs.get(_LIMIT) or spec_of(job.env_id).max_episode_steps
+    kwargs[_LIMIT] = min(kwargs[_LIMIT], chosen.get(_LIMIT, kwargs[_LIMIT]))
     first, spaces = run.first_network(config)
     folder = RunFolder(Path(job.out))
     reward = kwargs.get("reward", "dense")
@@ -71,7 +76,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             job.report(f"imitation only, as {why}")
         order, known = teachers(laws, config, job.report)
         resumed, started = folder.checkpoint.exists(), time.perf_counter()
-        network, steps, start = first, 0, 0
+        network, steps, start = first if order or job.init_from else analytic.calm(first), 0, 0
         if not resumed and order and not job.init_from:
             network, steps = imitate(order[0], first, config, kwargs, job.progress)
             found = run.worth(network, config)
@@ -135,6 +140,8 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     for key in _OF_IMITATION if job.init_from else ():
         if key in (job.changes or ()):
             raise ValueError(f"{key} plays no part with init_from, got {chosen[key]!r}")
+    for key in _OPTIONAL:
+        count(key, chosen.get(key, 1))
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
     run.memory_times(chosen)
     return chosen
@@ -184,10 +191,9 @@ def imitate(
     law: str, first: Network, config: run.Config, kwargs: Mapping[str, Any], progress: bool
 ) -> tuple[Network, int]:
     """Train a network to imitate a law; returns it and the number of env steps."""
-    chosen, env_id = config["hyperparameters"], config["env_id"]
-    steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
-        imitation = Imitation(lanes, controllers.make(law, lanes), first, int(steps))
+    chosen, steps = config["hyperparameters"], int(kwargs[_LIMIT])
+    with closing(gym.make_vec(config["env_id"], chosen["lanes"], **kwargs)) as lanes:
+        imitation = Imitation(lanes, controllers.make(law, lanes), first, steps)
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         with run.torch_threads(1), bar(hidden=not progress) as shown:
             show = Counter(shown, "imitation", len(seeds))

@@ -83,7 +83,7 @@ class DifferentiableEnv:
         if not (memory is None or self.resets_itself):
             raise ValueError("env must reset in the mode NEXT_STEP for a memory, got DISABLED")
         self.env, self.memory = env, memory
-        self.remembered = torch.zeros(env.num_envs, 0 if memory is None else memory.width)
+        self.remembered = torch.zeros(env.num_envs, 0 if memory is None else memory.held)
         self.differentiation = Differentiation(env)
         self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)
         self._error: torch.Tensor | None = None

@@ -18,9 +18,10 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
+from rbgym.agents.controllers import Acquiring
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
-from rbgym.agents.policies.memory import KINDS, Integral, Memory, SunDirection, Trend
+from rbgym.agents.policies.memory import KINDS, Attitude, Integral, Memory, SunDirection, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
@@ -248,13 +249,16 @@ def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
     """The memory of a network with these `memory_times`. integral: in which an attitude error of
     twice the tolerance fills an `Integral`, which needs an observation that begins with a
     quaternion relative to a target, or a ValueError. trend: of a `Trend` of all columns. sun: in
-    which a `SunDirection` follows the cells."""
+    which a `SunDirection` follows the cells. attitude: over which an `Attitude` averages out the
+    constant errors of sensors."""
     if not times:
         return None
     base, columns = env.unwrapped, read_by_networks(env)
     if "trend" in times:
         width = sum(one.size for one in columns.values())
         return Trend(0, width, min(base.dt / times["trend"], 1.0))
+    if "attitude" in times:
+        return Attitude(Acquiring.for_env(env, times["attitude"]))
     if "sun" in times:
         cells, rates = columns.get("coarse_sun"), columns.get("angular_velocity")
         if cells is None or rates is None:
@@ -278,14 +282,15 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
     clipped at +-1. Coarse cells begin at the currents of `_DARK`. The columns of an `Integral` stay
-    as they are; those of a `Trend` and of a `SunDirection` have scales of their own."""
+    as they are; those of other memories have scales of their own, and with an `Attitude` the
+    observation has one scale."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
     steps = _finer(_edges(env.unwrapped, columns))
     # With a SunDirection wheels have one scale too; a finer one turns the body in the shadow.
     unlike = _ONE_SCALE | ({"wheel_momentum"} if isinstance(memory, SunDirection) else set())
-    fine = _places(columns, unlike)
+    fine = [] if isinstance(memory, Attitude) else _places(columns, unlike)
     scales, repeats = [factors], fine * len(steps)
     finer = [step * factors[fine] for step in steps]
     if isinstance(memory, Trend):  # of rad, in which a unit vector turns at the edge of success
@@ -299,6 +304,11 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
         scales.append(np.ones(memory.width))
         steps = _finer([0.1 * float(env.unwrapped.task.angle)])
         finer += [np.full(memory.width, step) for step in steps]
+        repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
+    elif isinstance(memory, Attitude):
+        steps = _finer([0.5 * float(env.unwrapped.task.angle), *_edges(env.unwrapped, columns)])
+        scales.append(np.r_[np.ones(4), factors[columns["angular_velocity"].place]])
+        finer += [step * scales[-1] for step in steps]
         repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
     elif memory is not None:
         scales.append(np.ones(memory.width))

@@ -1,5 +1,7 @@
 """An attitude from nothing, and the supervisor that flies by it."""
 
+import json
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from rbgym.agents.controllers.acquiring import Acquiring, corrected, triad
 from rbgym.agents.controllers.sun import off_sun
 from rbgym.agents.controllers.supervising import DETUMBLE, FIND_SUN, POINT
 from rbgym.agents.export.source import _parts
+from rbgym.agents.policies import Attitude, Network
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply, normalized, rotate_inverse
 from rbgym.quaternion import rotate as turned
 
@@ -21,6 +24,7 @@ SENSOR = {
     "magnetometer": {"noise": 1e-7},
     "ephemeris": {},
 }
+EXACT = {"gyro": {}, "coarse_sun": {}, "magnetometer": {}, "ephemeris": {}}
 PYRAMIDS = [(x, y, z) for x in (-0.6, 0.6) for y in (-0.48, 0.48) for z in (-0.64, 0.64)]
 TRACKER = {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": 2.0, "latency": 2.0,
            "sun_exclusion": 0.1, "earth_exclusion": 0.01}  # fmt: skip
@@ -75,7 +79,7 @@ def squares(env, fix):
 def drifting(env, steps):
     """What the filter holds to be true after each step of a free motion."""
     seen, _ = env.reset(seed=3)
-    filtering, fix = Acquiring(env), None
+    filtering, fix = Acquiring.for_env(env), None
     for step in range(steps):
         if step:
             seen, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
@@ -103,7 +107,7 @@ def test_errors_are_as_large_as_the_filter_says(condition):
 @pytest.mark.interpreted
 def test_a_star_tracker_gives_the_first_attitude_unless_it_is_blind_and_one_that_is_lost():
     env = many(64, **tracked(latency=0.0))
-    filtering = Acquiring(env)
+    filtering = Acquiring.for_env(env)
     seen = env.reset(seed=2)[0].astype(float)
     seen[:, filtering.sun] = 0.0  # nothing else tells an attitude
     fix = filtering.estimate(seen, None, None)
@@ -118,7 +122,7 @@ def test_a_star_tracker_gives_the_first_attitude_unless_it_is_blind_and_one_that
 @pytest.mark.interpreted
 def test_each_lane_has_its_own_late_star_tracker_and_its_own_beginning():
     env = many(8, **tracked(period=4.0, latency=3.0))
-    filtering, both, alone = Acquiring(env), None, None
+    filtering, both, alone = Acquiring.for_env(env), None, None
     seen = [env.reset(seed=3)[0].astype(float)]
     seen += [env.step(np.zeros(env.action_space.shape))[0].astype(float) for _ in range(12)]
     seen[6:] = seen[:7]  # as if all of it began anew
@@ -134,7 +138,7 @@ def test_each_lane_has_its_own_late_star_tracker_and_its_own_beginning():
 def test_from_any_attitude_it_is_there_with_the_first_reading():
     env = many(1000, initial={"angle": np.pi, "least_rate": 0.05, "rate": 0.087})
     seen, _ = env.reset(seed=5)
-    fix = Acquiring(env).estimate(seen.astype(float), None, None)
+    fix = Acquiring.for_env(env).estimate(seen.astype(float), None, None)
     B, lit = seen[:, env.columns["magnetic_field"].place], np.any(fix.sun != 0, axis=1)
     apart = np.linalg.norm(np.cross(fix.sun, B), axis=1) > 0.3 * np.linalg.norm(B, axis=1)
     assert np.array_equal(fix.known, lit & apart)
@@ -178,7 +182,7 @@ def test_readings_that_do_not_fit_correct_nothing_and_after_ten_it_begins_anew()
     env = many(4, initial={"rate": 0.0, "least_rate": 0.0})
     *_, fix = drifting(env, 60)
     lane, row = int(np.argmax(fix.known)), env.reset(seed=3)[0].astype(float)
-    filtering = Acquiring(env)
+    filtering = Acquiring.for_env(env)
     row[:, env.columns["magnetic_field"].place] *= -1.0  # the magnetometer is mounted upside down
     held = fix.attitude[lane]
     for n in range(9):
@@ -190,9 +194,31 @@ def test_readings_that_do_not_fit_correct_nothing_and_after_ten_it_begins_anew()
 
 
 @pytest.mark.interpreted
+def test_a_network_reads_how_the_body_is_turned_from_its_target_once_that_is_known():
+    env = many(16, sensor=EXACT)
+    memory, held = Attitude(Acquiring.for_env(env)), None
+    (seen, _), still = env.reset(seed=1), np.zeros(env.action_space.shape, np.float32)
+    for step in range(9):
+        seen = env.step(still)[0] if step else seen
+        read, held = memory.append(seen, held, None)
+        target = seen[:, env.columns["target_quaternion"].place]
+        aimed = multiply(conjugate(target), env.episodes.state()["quaternion"])
+        known, shown = held[:, -2] > 0, read[:, seen.shape[1] :]
+        assert np.abs(np.sum(shown[:, :4] * aimed, axis=1))[known].min() > 1 - 1e-6
+        assert (shown[known, 0] >= 0).all()
+        assert not shown[~known, :4].any()
+    assert 0 < known.sum() < 16
+    network = Network.random((32, 6), 0, memory=memory)
+    arrays, config = network.to_arrays()
+    assert Network.from_arrays(arrays, json.loads(json.dumps(config))).memory == memory
+    with pytest.raises(ValueError, match="filter must have the place of the target_quaternion"):
+        Attitude(Acquiring.for_env(many(1, **tracked())))
+
+
+@pytest.mark.interpreted
 def test_an_attitude_that_a_late_star_tracker_finds_again_begins_without_doubt():
     env = many(64, initial={"rate": 0.0, "least_rate": 0.0}, **tracked())
-    filtering, seen = Acquiring(env), env.reset(seed=2)[0].astype(float)
+    filtering, seen = Acquiring.for_env(env), env.reset(seed=2)[0].astype(float)
     flag, late = env.columns["star_tracker_valid"].first, filtering.tracker.late
     seen = seen[seen[:, flag] == 1]
     fix = filtering.estimate(seen, None, None)

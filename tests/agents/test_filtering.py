@@ -12,7 +12,7 @@ from family import SLEW, quick
 from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
-from rbgym.agents.controllers.filtering import _right_jacobian
+from rbgym.agents.controllers.filtering import right_jacobian
 from rbgym.agents.judge.card import SENSORS
 from rbgym.agents.policies import Network, TrainedPolicy
 from rbgym.envs.parts.sensors import Instruments
@@ -253,7 +253,7 @@ def test_directions_of_cones_are_shown_in_the_estimated_axes():
 def test_the_jacobian_is_that_of_the_rotation_vector():
     a = np.array([[0.3, -0.2, 0.9], [1e-3, 2e-3, -1e-3], [0.0, 0.0, 0.0], [2.0, 1.0, 0.1]])
     h = 1e-6
-    for e, column in zip(np.eye(3), np.moveaxis(_right_jacobian(a), 2, 0), strict=True):
+    for e, column in zip(np.eye(3), np.moveaxis(right_jacobian(a), 2, 0), strict=True):
         ends = [multiply(conjugate(from_rotation_vector(a)), from_rotation_vector(a + s * h * e))
                 for s in (1, -1)]  # fmt: skip
         np.testing.assert_allclose((ends[0] - ends[1])[:, 1:] / h, column, atol=1e-9)

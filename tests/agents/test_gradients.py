@@ -7,19 +7,23 @@ import numpy as np
 import pytest
 import torch
 
-from rbgym.agents.policies.memory import Integral, Trend
+from rbgym.agents.controllers import Acquiring
+from rbgym.agents.policies.memory import Attitude, Integral, Trend
 from rbgym.agents.train import DifferentiableEnv
 
 STEPS = 100
 # The torque depends on the attitude; the scheme has a memory.
 PUSHED = {"orbit": {"altitude": 4e5}, "disturbance": {"residual_dipole": (9e3, 5e3, 0.0)},
           "integrator": "dir_em", "dt": 0.05}  # fmt: skip
+LOST = {"sensor": {"gyro": {}, "coarse_sun": {}, "magnetometer": {}, "ephemeris": {}},
+        "torque_scale": 0.05, "dt": 0.1}  # fmt: skip
 
 
 def policy_of(env):
     torch.manual_seed(0)
     width = env.env.single_observation_space.shape[0] + (env.memory.width if env.memory else 0)
-    layers = torch.nn.Linear(width, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)
+    channels = env.env.single_action_space.shape[0]
+    layers = torch.nn.Linear(width, 8), torch.nn.Tanh(), torch.nn.Linear(8, channels)
     return torch.nn.Sequential(*layers).double()
 
 
@@ -36,10 +40,12 @@ def earned(env, policy):
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "memory"),
     [("RigidTop-v0", {}, Integral(1, edge=0.05, share=0.2)), ("RigidTop-v0", {}, Trend(2, 5, 0.3)),
-     ("IntermediateAxis-v0", PUSHED, None)],
+     ("IntermediateAxis-v0", PUSHED, None), ("DetumbleToPoint-v0", LOST, Attitude)],
 )  # fmt: skip
 def test_the_gradient_through_a_hundred_steps_is_that_of_differences(env_id, kwargs, memory):
-    env = DifferentiableEnv(gym.make_vec(env_id, num_envs=4, **kwargs), memory)
+    lanes = gym.make_vec(env_id, num_envs=4, **kwargs)
+    memory = Attitude(Acquiring.for_env(lanes)) if memory is Attitude else memory
+    env = DifferentiableEnv(lanes, memory)
     policy = policy_of(env)
     earned(env, policy).backward()
     assert not env.ended.any()  # the differences would jump

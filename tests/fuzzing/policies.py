@@ -13,7 +13,7 @@ from rbgym import agents
 from rbgym.agents import controllers
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
-from rbgym.agents.policies import Integral, Network, SunDirection, Trend, trained
+from rbgym.agents.policies import Attitude, Integral, Network, SunDirection, Trend, trained
 from rbgym.agents.train import hyperparameters_of, rollouts, train
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.eigenaxis import eigenaxis_time
@@ -90,7 +90,10 @@ def _made():
                  observation=SEEN)  # fmt: skip
     waking = created("DetumbleToPoint-v0")
     whole = controllers.make("supervisor", waking)
-    yield target("rbgym.agents.controllers.Acquiring", controllers.Acquiring, env=waking)
+    yield target("rbgym.agents.controllers.Acquiring", controllers.Acquiring, **vars(whole.filter))
+    yield target("rbgym.agents.controllers.Acquiring.for_env", controllers.Acquiring.for_env,
+                 env=waking, stays=200.0)  # fmt: skip
+    yield target("rbgym.agents.policies.Attitude", Attitude, filter=whole.filter)
     yield target("rbgym.agents.controllers.Supervisor", controllers.Supervisor, calm=0.02, sure=0.1,
                  filter=whole.filter, damping=whole.damping, pointing=whole.pointing)  # fmt: skip
     for name in controllers.for_env(slew):

@@ -177,18 +177,23 @@ static int acquire(rbgym_memory *memory, const real *observation, real omega[3],
     return lit;
 }
 
-/* A control period without a sample: propagates attitude, covariance and the measured field by the
-   last rate. Returns 0 after too many such periods. */
+/* A control period without a sample: propagates attitude, covariance and the field that a law
+   remembers by the last rate. Returns 0 after too many such periods. */
 static int miss(rbgym_memory *memory)
 {
-    const real one[4] = {1, 0, 0, 0};
-    real a[3], turn[4], field[3];
+    real a[3];
     int i;
+#ifdef DAMPING
+    const real one[4] = {1, 0, 0, 0};
+    real turn[4], field[3];
+#endif
     memory->doubt[0] += (real)1;
     for (i = 0; i < 3; i++) { a[i] = memory->rate[i] * DT; }
     if (memory->known[0] > (real)0) { turn_on(memory, a); }
+#ifdef DAMPING
     ahead(one, a, 1, turn);
     rotate(turn, -1, memory->field, field);
     for (i = 0; i < 3; i++) { memory->field[i] = field[i]; }
+#endif
     return memory->doubt[0] < DOUBTS ? 1 : 0;
 }

@@ -14,10 +14,10 @@ static real squashed(real x)
     real s, p, q;
     x = clipped(x, (real)8);
     s = x * x;
-    p = multiply_add(s, P[3], P[2]);
-    p = multiply_add(s, multiply_add(s, multiply_add(s, p, P[1]), P[0]), (real)1);
-    q = multiply_add(s, Q[3], Q[2]);
-    q = multiply_add(s, multiply_add(s, multiply_add(s, q, Q[1]), Q[0]), (real)1);
+    p = multiply_add(s, TANH_P[3], TANH_P[2]);
+    p = multiply_add(s, multiply_add(s, multiply_add(s, p, TANH_P[1]), TANH_P[0]), (real)1);
+    q = multiply_add(s, TANH_Q[3], TANH_Q[2]);
+    q = multiply_add(s, multiply_add(s, multiply_add(s, q, TANH_Q[1]), TANH_Q[0]), (real)1);
     return x * p / q;
 }
 
@@ -33,15 +33,6 @@ static real activated(real x)
     /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
     t = squashed((real)0.5 * (x < (real)0 ? x : (real)0));
     return x < (real)0 ? (real)2 * t / ((real)1 - t) : x;
-}
-
-/* Makes the first component of q that is not zero positive; q and -q are one attitude. */
-static void make_canonical(real *q)
-{
-    real lead = (real)0;
-    int i;
-    for (i = 3; i >= 0; i--) { lead = q[i] < (real)0 || q[i] > (real)0 ? q[i] : lead; }
-    for (i = 0; i < 4; i++) { q[i] = lead < (real)0 ? -q[i] : q[i]; }
 }
 
 static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])

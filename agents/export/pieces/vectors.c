@@ -179,3 +179,12 @@ static real slope(real z)
     return SIGN * ((real)10 * WALL * POW(a, (real)9) - (real)1) * a * a;
 #endif
 }
+
+/* Makes the first component of q that is not zero positive; q and -q are one attitude. */
+static void make_canonical(real *q)
+{
+    real lead = (real)0;
+    int i;
+    for (i = 3; i >= 0; i--) { lead = q[i] < (real)0 || q[i] > (real)0 ? q[i] : lead; }
+    for (i = 0; i < 4; i++) { q[i] = lead < (real)0 ? -q[i] : q[i]; }
+}
