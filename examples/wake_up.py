@@ -38,10 +38,11 @@ for name, column in env.columns.items():
 
 # %% [markdown]
 # `supervisor` detumbles by the coils, turns the panels to the Sun by the wheels, and points once
-# its filter is sure of the attitude.
+# its filter is sure of the attitude. The coils work here down to 1 degree/s; by default the wheels
+# take over at 4.9 degrees/s.
 
 # %%
-supervisor = controllers.make("supervisor", env)
+supervisor = controllers.make("supervisor", env, calm=np.radians(1.0))
 STEPS = 5693  # an orbit, one command a second
 
 

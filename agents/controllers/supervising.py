@@ -16,6 +16,7 @@ from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
 _SLEWING, AGAIN = 1.5, 3.0  # rates of slews and of a tumble, as multiples of the calm rate
+_TIMES = 8.0  # the momentum that wheels can hold, over that of a calm body
 NEAR = 0.97  # cosine of the largest angle between the z axis and the Sun for pointing
 
 
@@ -48,8 +49,9 @@ class Supervisor(Controller):
     meanwhile. The laws read the rows of an env that shows the attitude: quaternion relative to the
     target, rates, momenta of the wheels, field.
 
-    Gains: calm, by default 1 degree/s, at least 2.5 times the orbit's rate; sure, by default 3
-    degrees.
+    Gains: calm, at least 2.5 times the orbit's rate, and by default where the body's momentum is an
+    eighth of what the wheels can hold, so that they stop most tumbles without waiting for the
+    coils; sure, by default 3 degrees.
 
     Source: Larson & Wertz (1999), Space Mission Analysis and Design, chapter 11, for the modes of
     attitude control; the transitions are ours.
@@ -86,8 +88,11 @@ class Supervisor(Controller):
                 f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
             )
         # The field turns twice in an orbit, and B-dot leaves about that rate.
-        slowest = 2.5 * coils.around.rate
-        calm = in_range("calm", gains.get("calm", cls.calm), slowest, plant.env.rate_limit)
+        slowest, limit = 2.5 * coils.around.rate, plant.env.rate_limit
+        holds = plant.wheels.momentum * np.linalg.svd(plant.wheels.matrix, compute_uv=False).min()
+        usual = holds / np.linalg.eigvalsh(plant.body.inertia).max() / _TIMES
+        gains = {"calm": float(np.clip(usual, slowest, limit / AGAIN)), **gains}
+        calm = in_range("calm", gains["calm"], slowest, limit)
         law: Law = QuaternionFeedback.for_env(plant, slew_rate=_SLEWING * calm)
         law.width = 7
         shared = Allocated(law, plant.wheels, plant.strength, first=7, out=plant.out)

@@ -215,9 +215,12 @@ def _of_filter(found: acquiring.Acquiring) -> dict[str, Any]:
     columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",
                "field_reference": "field_reference", "field_seen": "magnetic_field",
                "target": "target_quaternion"}  # fmt: skip
-    cells = {} if found.normals is None else {"cells": len(np.asarray(found.normals))}
+    cells = {}
+    if found.normals is not None:
+        normals = np.array(found.normals)
+        cells = {"cells": len(normals), "normals": normals}
     return cells | {name: found.columns[column].start for name, column in columns.items()} | {
-        "dt": found.dt, "rate_limit": found.rate_limit, "normals": found.normals,
+        "dt": found.dt, "rate_limit": found.rate_limit,
         "sun": found.sun.start, "of_sun": found.of_sun,
         "of_field": found.of_field, "of_turn": found.gyros.of_turn,
         "of_both": found.gyros.of_both, "of_bias": found.gyros.of_bias,

@@ -22,7 +22,8 @@ WORDS = "detumble", "find the Sun", "point"
 def main(file: Path) -> None:
     """Fly, and write the film, of few colours so that it is small."""
     env = gym.make("DetumbleToPoint-v0", render_mode="rgb_array", initial="slow")
-    law, memory, frames, last = controllers.make("supervisor", env), None, [], -1
+    law = controllers.make("supervisor", env, calm=0.01745)  # rad/s, so that all modes are seen
+    memory, frames, last = None, [], -1
     observation, _ = env.reset(seed=TEST_SEEDS[0])
     for second in range(SECONDS):
         action, memory = law.predict(observation, memory)

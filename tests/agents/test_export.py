@@ -54,7 +54,7 @@ LAWS["MagneticDetumble-v1"] = ("pd", "b_dot", "magnetic_rate")
 LAWS["MomentumDumping-v0"] = ("pd", "pid", "bang_bang")
 _NO_NOISE = {"gyro": {}, "sun_sensor": {}, "magnetometer": {}, "ephemeris": {}}
 OTHERS = [  # env, its arguments, law, its gains
-    ("DetumbleToPoint-v0", {"sensor": _NO_NOISE}, "supervisor", {}),
+    ("DetumbleToPoint-v0", {"sensor": _NO_NOISE}, "supervisor", {"calm": np.radians(1.0)}),
     (SLEW, {}, "quaternion_feedback", {"gyroscopic": False, "slew_rate": 0.02}),
     ("ReactionWheelSlew-v1", {}, "pd", {"out": 1}),
     ("MagneticDetumble-v1", {}, "b_dot", {"bang_bang": True}),
