@@ -1,7 +1,5 @@
 """An attitude from nothing, and the supervisor that flies by it."""
 
-import json
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from rbgym.agents.controllers.acquiring import Acquiring, corrected, triad
 from rbgym.agents.controllers.sun import off_sun
 from rbgym.agents.controllers.supervising import DETUMBLE, FIND_SUN, POINT
 from rbgym.agents.export.source import _parts
-from rbgym.agents.policies import Attitude, Network
+from rbgym.agents.policies import Attitude
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply, normalized, rotate_inverse
 from rbgym.quaternion import rotate as turned
 
@@ -43,18 +41,15 @@ CONDITIONS = {
     "at rest": {"initial": {"least_rate": 0.0, "rate": 0.0}},
     "gyros that wander": {"sensor": {**SENSOR, "gyro": {**GYRO, "angle_walk": 1e-3}}},
     "a poor magnetometer": {"sensor": {**SENSOR, "magnetometer": {"noise": 2e-6}}},
-    "poor cells": {"sensor": {**SENSOR, "coarse_sun": {"noise": 0.03}}},
     "eight cells askew": {"sensor": {**SENSOR, "coarse_sun": {"noise": 0.01, "normals": PYRAMIDS}}},
     "a fine Sun sensor": {"sensor": {**SENSOR, "sun_sensor": {"noise": 1e-3}}},
     "sensors that are not alike": {"randomization": {"noise": 0.2}},
     "a late star tracker": tracked(),
     "a star tracker that is later than ten readings": tracked(period=12.0, latency=11.0),
     "a star tracker that the Sun blinds": tracked(sun_exclusion=1.2),
-    "a star tracker that the Earth blinds": tracked(earth_exclusion=0.7),
     "two heads, which Sun and Earth blind in turn": tracked(
         boresight=[(0, 0, 1), (1, 0, 0)], sun_exclusion=1.2, earth_exclusion=0.3
     ),
-    "a star tracker with gaps": tracked(period=60.0),
     "gyros that count": tracked(lsb=2e-3),
 }
 
@@ -135,17 +130,6 @@ def test_each_lane_has_its_own_late_star_tracker_and_its_own_beginning():
     assert both.known.any()
 
 
-def test_from_any_attitude_it_is_there_with_the_first_reading():
-    env = many(1000, initial={"angle": np.pi, "least_rate": 0.05, "rate": 0.087})
-    seen, _ = env.reset(seed=5)
-    fix = Acquiring.for_env(env).estimate(seen.astype(float), None, None)
-    B, lit = seen[:, env.columns["magnetic_field"].place], np.any(fix.sun != 0, axis=1)
-    apart = np.linalg.norm(np.cross(fix.sun, B), axis=1) > 0.3 * np.linalg.norm(B, axis=1)
-    assert np.array_equal(fix.known, lit & apart)
-    turn = np.linalg.norm(squares(env, fix)[1], axis=1)[fix.known]
-    assert np.mean(turn < np.radians(4.0)) > 0.99
-
-
 def test_triad_finds_the_rotation_that_both_directions_have_gone_through():
     rng = np.random.default_rng(0)
     q, (r, s) = normalized(rng.normal(size=(200, 4))), rng.normal(size=(2, 200, 3))
@@ -205,32 +189,10 @@ def test_a_network_reads_how_the_body_is_turned_from_its_target_once_that_is_kno
         aimed = multiply(conjugate(target), env.episodes.state()["quaternion"])
         known, shown = held[:, -2] > 0, read[:, seen.shape[1] :]
         assert np.abs(np.sum(shown[:, :4] * aimed, axis=1))[known].min() > 1 - 1e-6
-        assert (shown[known, 0] >= 0).all()
         assert not shown[~known, :4].any()
     assert 0 < known.sum() < 16
-    network = Network.random((32, 6), 0, memory=memory)
-    arrays, config = network.to_arrays()
-    assert Network.from_arrays(arrays, json.loads(json.dumps(config))).memory == memory
     with pytest.raises(ValueError, match="filter must have the place of the target_quaternion"):
         Attitude(Acquiring.for_env(many(1, **tracked())))
-
-
-@pytest.mark.interpreted
-def test_an_attitude_that_a_late_star_tracker_finds_again_begins_without_doubt():
-    env = many(64, initial={"rate": 0.0, "least_rate": 0.0}, **tracked())
-    filtering, seen = Acquiring.for_env(env), env.reset(seed=2)[0].astype(float)
-    flag, late = env.columns["star_tracker_valid"].first, filtering.tracker.late
-    seen = seen[seen[:, flag] == 1]
-    fix = filtering.estimate(seen, None, None)
-    seen[:, env.columns["magnetic_field"].place] *= -1.0  # the magnetometer is mounted upside down
-    seen[:, filtering.sun] = seen[:, flag] = 0.0
-    for _ in range(9 + late):
-        fix = filtering.estimate(seen, fix, None)
-    assert not fix.known.any()  # since ten readings do not fit
-    seen[:, flag] = 1.0  # it measured where the attitude was dropped
-    fix = filtering.estimate(seen, fix, None)
-    assert fix.known.all()
-    assert (fix.doubt == late).all()  # one for each reading since then
 
 
 def test_turned_to_the_sun_the_axis_of_the_panels_points_there():
