@@ -37,9 +37,8 @@ for name, column in env.columns.items():
     print(f"{name:18} {column.size} {column.frame or '-'}")
 
 # %% [markdown]
-# `supervisor` detumbles by the coils, turns the panels to the Sun by the wheels, and points once
-# its filter is sure of the attitude. The coils work here down to 1 degree/s; by default the wheels
-# take over at 4.9 degrees/s.
+# `supervisor` detumbles by the coils, here to 1 degree/s, turns the panels to the Sun by the
+# wheels, and points once its filter is sure of the attitude.
 
 # %%
 supervisor = controllers.make("supervisor", env, calm=np.radians(1.0))
