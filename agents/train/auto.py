@@ -137,12 +137,13 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     chosen = analytic.recipe(job, timesteps, _KEYS, _NEEDED, _WHOLE)
     if "algo" in (chosen if job.hyperparameters else job.changes or ()):
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
-    for key in _OF_IMITATION if job.init_from else ():
-        if key in (job.changes or ()):
-            raise ValueError(f"{key} plays no part with init_from, got {chosen[key]!r}")
     for key in _OPTIONAL:
         count(key, chosen.get(key, 1))
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
+    if job.init_from or chosen["teacher"] == NONE:
+        why = "with init_from" if job.init_from else "without a teacher"
+        for key in set(job.changes or ()) & set(_OF_IMITATION[not job.init_from :]):
+            raise ValueError(f"{key} plays no part {why}, got {chosen[key]!r}")
     run.memory_times(chosen)
     return chosen
 
