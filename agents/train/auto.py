@@ -142,7 +142,7 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
     if job.init_from or chosen["teacher"] == NONE:
         why = "with init_from" if job.init_from else "without a teacher"
-        for key in set(job.changes or ()) & set(_OF_IMITATION[not job.init_from :]):
+        for key in sorted({*(job.changes or ())} & {*_OF_IMITATION[not job.init_from :]}):
             raise ValueError(f"{key} plays no part {why}, got {chosen[key]!r}")
     run.memory_times(chosen)
     return chosen
