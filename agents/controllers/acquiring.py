@@ -1,6 +1,5 @@
 """Finds the attitude without a first guess, from the Sun, the magnetic field and gyros."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,8 @@ from rbgym.quaternion import (
     rotate_inverse,
 )
 
+_MOST = 1e9  # squares of larger numbers could overflow
+_POSITIVE = "rate_limit", "dt", "of_sun", "of_field"
 _OF_GYROS = "angle_walk", "rate_walk", "quantisation", "bias"
 _NEEDS = "angular_velocity", "magnetic_field", "sun_reference", "field_reference"
 APART = 0.3  # least sine of the angle between Sun and field for a first attitude
@@ -88,9 +89,9 @@ class Acquiring:
 
     places: first column and number of columns, by name, of the whole observation. rate_limit:
     factor of the gyros' column [rad/s]. dt: control period [s]. angle_walk, rate_walk,
-    quantisation, bias: of the gyros, see `Instruments`. of_sun, of_field: variance of a reading
-    about each axis [rad^2]. normals: (k, 3), of coarse cells, body axes; None for a fine Sun
-    sensor. tracker: of a star tracker. ValueError for bad ones.
+    quantisation, bias: of the gyros, see `Instruments`. of_sun, of_field: variance of each
+    component of a reading, in the units of its columns. normals: (k, 3), of coarse cells, body
+    axes; None for a fine Sun sensor. tracker: of a star tracker. ValueError for bad ones.
 
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
@@ -112,16 +113,23 @@ class Acquiring:
         if not isinstance(self.places, Mapping):
             raise ValueError(f"places must be a dict by column, got {self.places!r}")
         places = {one: _place(one, value) for one, value in self.places.items()}
-        if missing := {*_NEEDS, self._sun_sensor} - {*places}:
-            raise ValueError(f"places must have {sorted(missing)}, got {self.places!r}")
-        object.__setattr__(self, "places", places)
-        for name in _OF_GYROS:
-            object.__setattr__(self, name, in_range(name, getattr(self, name), 0.0, math.inf))
-        for name in ("rate_limit", "dt", "of_sun", "of_field"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        sizes = dict.fromkeys((*_NEEDS, self._sun_sensor), 3)
+        if "target_quaternion" in places:
+            sizes["target_quaternion"] = 4
         if self.normals is not None:
             normals = vectors("normals", self.normals).tolist()
             object.__setattr__(self, "normals", tuple(map(tuple, normals)))
+            sizes["coarse_sun"] = len(normals)
+        for one, size in sizes.items():
+            if places.get(one, (0, 0))[1] != size:
+                raise ValueError(f"places must have {one!r} of size {size}, got {self.places!r}")
+        object.__setattr__(self, "places", places)
+        for name in (*_OF_GYROS, *_POSITIVE):
+            object.__setattr__(self, name, in_range(name, getattr(self, name), 0.0, _MOST))
+        for name in _POSITIVE:
+            positive(name, getattr(self, name))
+        if not isinstance(self.tracker, StarTracker | None):
+            raise ValueError(f"tracker must be a StarTracker or None, got {self.tracker!r}")
 
     @classmethod
     def for_env(cls, env: Any, stays: float = _STAYS) -> Self:

@@ -9,13 +9,14 @@ import numpy as np
 from rbgym.agents.controllers.acquiring import Acquiring, Fix
 from rbgym.agents.controllers.actuators import Allocated, BDot, Unloading, damping_gain
 from rbgym.agents.controllers.attitude import QuaternionFeedback
-from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of
+from rbgym.agents.controllers.base import Controller, Law, fresh, plant_of, without
 from rbgym.agents.controllers.sun import off_sun
 from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, canonicalized, conjugate, multiply
 
 DETUMBLE, FIND_SUN, POINT = 0, 1, 2  # modes
 _SLEWING, AGAIN = 1.5, 3.0  # rates of slews and of a tumble, as multiples of the calm rate
+_LATEST = 1.0 / 3.0  # control periods; at half of one, slews no longer settle
 _TIMES = 8.0  # the momentum that wheels can hold, over that of a calm body
 NEAR = 0.97  # cosine of the largest angle between the z axis and the Sun for pointing
 
@@ -87,9 +88,16 @@ class Supervisor(Controller):
                 "env must have wheels with coils, and show the target's attitude, for a "
                 f"supervisor; its actuator is {plant.actuator!r}, its columns {[*plant.columns]}"
             )
+        if plant.delay + plant.lag > _LATEST * plant.env.dt:
+            raise ValueError(
+                "env must have a delay and a lag of together at most a third of a control period "
+                "for a supervisor, which does not foresee them, got "
+                f"{plant.delay + plant.lag:g} s at dt {plant.env.dt:g} s"
+            )
         # The field turns twice in an orbit, and B-dot leaves about that rate.
         slowest, limit = 2.5 * coils.around.rate, plant.env.rate_limit
-        holds = plant.wheels.momentum * np.linalg.svd(plant.wheels.matrix, compute_uv=False).min()
+        facets = np.linalg.norm(without(plant.wheels, plant.out).envelope, axis=1)
+        holds = plant.wheels.momentum / facets.max()  # in the worst direction
         usual = holds / np.linalg.eigvalsh(plant.body.inertia).max() / _TIMES
         gains = {"calm": float(np.clip(usual, slowest, limit / AGAIN)), **gains}
         calm = in_range("calm", gains["calm"], slowest, limit)

@@ -113,7 +113,7 @@ def improve(
     """Run all iterations, with checkpoints and runs on the validation set; returns results."""
     total = learner.chosen["iterations"]
     every = max(total // _CHECKPOINTS, 1)
-    judge_every = max(total // learner.chosen.get("looks", _LOOKS), 1)
+    looks = learner.chosen.get("looks", _LOOKS)
     judges, lanes = has_test_set(job.env_id), learner.env.env
     spaces = lanes.single_observation_space, lanes.single_action_space
     with (
@@ -129,7 +129,7 @@ def improve(
             for call in calls:
                 call(learner)
             show(learner.steps, steps)
-            if judges and (done % judge_every == 0 or done == total):
+            if judges and done * looks // total > (done - 1) * looks // total:
                 found = learner.judge(config)
                 if learner.chosen_look == len(learner.judgements) - 1:
                     best = learner.best_network

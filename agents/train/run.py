@@ -212,6 +212,10 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             raise ValueError(f"net_arch must be left out, or init_from's, {own}, got {hidden!r}")
         if "rates" in chosen:
             raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
+        if isinstance(network.memory, Attitude):  # whose filter is that of this env's sensors
+            same = isinstance(memory, Attitude)
+            finds = memory if same else Attitude(Acquiring.for_env(env))
+            network = replace(network, memory=finds)
         if memory is not None and memory != network.memory:
             raise ValueError(
                 f"{', '.join(KINDS)} must be 0, or init_from's, {network.memory}, got {memory}"

@@ -1,6 +1,7 @@
 """Targets of what acts and what is judged: controllers, networks, rollouts, cards."""
 
 import tempfile
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -90,9 +91,9 @@ def _made():
                  observation=SEEN)  # fmt: skip
     waking = created("DetumbleToPoint-v0")
     whole = controllers.make("supervisor", waking)
-    yield target("rbgym.agents.controllers.Acquiring", controllers.Acquiring, **vars(whole.filter))
-    yield target("rbgym.agents.controllers.Acquiring.for_env", controllers.Acquiring.for_env,
-                 env=waking, stays=200.0)  # fmt: skip
+    finding = controllers.Acquiring
+    yield target("rbgym.agents.controllers.Acquiring", finding, **asdict(whole.filter))
+    yield target("rbgym.agents.controllers.Acquiring.for_env", finding.for_env, env=waking)
     yield target("rbgym.agents.policies.Attitude", Attitude, filter=whole.filter)
     yield target("rbgym.agents.controllers.Supervisor", controllers.Supervisor, calm=0.02, sure=0.1,
                  filter=whole.filter, damping=whole.damping, pointing=whole.pointing)  # fmt: skip
