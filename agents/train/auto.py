@@ -55,8 +55,10 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         return sb3.learn(replace(job, algo=algo), timesteps=timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
-    kwargs[_LIMIT] = kwargs.get(_LIMIT) or spec_of(job.env_id).max_episode_steps
-    kwargs[_LIMIT] = min(kwargs[_LIMIT], chosen.get(_LIMIT, kwargs[_LIMIT]))
+    limit = kwargs.get(_LIMIT) or spec_of(job.env_id).max_episode_steps
+    if limit is None:
+        raise ValueError(f"{_LIMIT} must be in env_kwargs for a task without one, got None")
+    kwargs[_LIMIT] = min(limit, chosen.get(_LIMIT, limit))
     first, spaces = run.first_network(config)
     folder = RunFolder(Path(job.out))
     reward = kwargs.get("reward", "dense")

@@ -213,8 +213,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
         if "rates" in chosen:
             raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
         if isinstance(network.memory, Attitude):  # whose filter is that of this env's sensors
-            same = isinstance(memory, Attitude)
-            finds = memory if same else Attitude(Acquiring.for_env(env))
+            finds = memory if isinstance(memory, Attitude) else Attitude(Acquiring.for_env(env))
             network = replace(network, memory=finds)
         if memory is not None and memory != network.memory:
             raise ValueError(
