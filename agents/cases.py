@@ -138,7 +138,7 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
         return kwargs
-    own, setup = (_setup(env_id, some) for some in ({}, kwargs))
+    own, setup = (setup_of(env_id, some) for some in ({}, kwargs))
     slews = setup.parts.goal.has_target() and math.isinf(task_of(env_id).momentum)
     seconds = limit * own.dt
     if slews and setup.least_time:
@@ -164,7 +164,7 @@ def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
+def setup_of(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
     """The `setup` of a task's episodes, without `initial` and with a long time limit."""
     kwargs = {name: value for name, value in env_kwargs.items() if name != "initial"}
     kwargs["max_episode_steps"] = _LONGEST  # a short limit would warn

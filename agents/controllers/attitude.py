@@ -278,10 +278,12 @@ class Detour(AttitudePD):
 
     A cone blocks the path if the boresight would come within `margin` [rad] of it on the straight
     turn. The boresight then follows the tangent to the cone, on the side on which the turn passes
-    its centre: with gamma the angle from the boresight to the centre and beta the half angle plus
-    the margin, it turns by gamma in a direction that differs from that of the centre by
-    arcsin(sin beta / sin gamma). Each control period computes both again, so the path curves around
-    the cone until the straight turn is free. Law and gains are those of `AttitudePD`.
+    its centre; on the right, seen along the boresight, if it passes within `margin` of the centre,
+    so that no rounding error chooses the side. With gamma the angle from the boresight to the
+    centre and beta the half angle plus the margin, it turns by gamma in a direction that differs
+    from that of the centre by arcsin(sin beta / sin gamma). Each control period computes both
+    again, so the path curves around the cone until the straight turn is free. Law and gains are
+    those of `AttitudePD`.
 
     cones: of each the boresight, body axes, and the half angle [rad]. column: first column of the
     cones' centres in an observation, body axes.
@@ -347,7 +349,7 @@ class Detour(AttitudePD):
         towards = middle - cosine[:, None] * a
         towards /= np.maximum(np.linalg.norm(towards, axis=-1, keepdims=True), 1e-9)
         across = np.cross(a, towards)
-        side = np.where(np.sum(closest * across, axis=-1) < 0.0, -1.0, 1.0)
+        side = np.where(np.sum(closest * across, axis=-1) < -self.margin, -1.0, 1.0)
         off = np.arcsin(np.minimum(np.sin(beta) / np.maximum(np.sin(gamma), 1e-9), 1.0))
         off = np.where(gamma < beta, np.pi / 2 + (beta - gamma), off)
         bearing = np.cos(off)[:, None] * towards + (side * np.sin(off))[:, None] * across

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy
+from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy, setup_of
 from rbgym.agents.controllers import Policy, fitting
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import TrainedPolicy, trained
@@ -83,7 +83,8 @@ def contenders(
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The env arguments of a policy's training, without `initial`, overridden by `given`;
-    ValueError if the policy cannot read the observations of that env."""
+    ValueError if the policy cannot read the observations of that env, or if its memory was trained
+    at another control period."""
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
     learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
@@ -91,6 +92,10 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen[0])
     if not (alike and policy.observation_space == own):
         policy.require(env_id, *seen)
+    if getattr(policy.network, "memory", None) is not None:
+        able, dt = (setup_of(env_id, some).dt for some in (learned_in, kwargs))
+        if dt != able:
+            raise ValueError(f"dt must be {able!r} s, as the policy's memory learned, got {dt!r}")
     return kwargs
 
 

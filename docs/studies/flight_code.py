@@ -60,9 +60,8 @@ def measured(env_id: str, law: str | None, folder: Path) -> list[Any]:
     export_c(folder, load(env_id) if law is None else controllers.make(law, env), env)
     text = (folder / "policy.c").read_text()
     golden = json.loads((folder / "policy.json").read_text())["golden"]
-    real = "-DRBGYM_DOUBLE" if "#ifndef RBGYM_DOUBLE" in text else "-URBGYM_DOUBLE"
     (folder / "size.c").write_text(text + "\nconst char rbgym_size[sizeof(rbgym_memory)] = {1};\n")
-    subprocess.run(["gcc", "-std=c99", "-Os", real, "-c", "size.c"], cwd=folder, check=True)
+    subprocess.run(["gcc", "-std=c99", "-Os", "-c", "size.c"], cwd=folder, check=True)
     said = subprocess.run(["nm", "-S", "size.o"], cwd=folder, capture_output=True, text=True)
     memory = int(re.search(r"\w+ (\w+) \w rbgym_size", said.stdout)[1], 16)  # type: ignore[index]
     said = subprocess.run(["size", "size.o"], cwd=folder, capture_output=True, text=True)

@@ -53,7 +53,7 @@ WRONG = [
     (PPO, "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
     (PPO, "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
     (PPO, "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
-    (PPO, "--set", ["x=" + "[" * 900, "x=&a[*a]", "x=1:30"], "'--set': x must be YAML: "),
+    (PPO, "--set", ["x=" + "[" * 900, "x=&a[*a]", "x=1:30", "x=1:30.5"], "x must be YAML: "),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     (PPO, "--checkpoint-every", ["-1"], "'--checkpoint-every': must be a whole"),
     (PPO, "--evaluate-every", ["-1"], "'--evaluate-every': must be a whole"),

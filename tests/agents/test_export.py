@@ -298,8 +298,7 @@ def test_a_law_answers_in_c_as_in_python(env_id, kwargs, name, gains, tmp_path):
     seen, expected = flown(env, law)
     assert furthest(answers(tmp_path, "double", seen), expected) <= 1.0
     # The law reckons in float64; how much float32 loses depends on its gains.
-    if name != "detour":  # which float32 has not enough digits for
-        assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
+    assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
 
 
 @pytest.mark.compiled

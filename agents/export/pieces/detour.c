@@ -1,7 +1,3 @@
-#ifndef RBGYM_DOUBLE
-#error "float is too coarse to choose the side of a cone straight in the way: use -DRBGYM_DOUBLE"
-#endif
-
 /* The fraction of the straight turn at which the boresight a comes too near to the middle of a
    cone, 2 if it never does. turn: the attitude relative to the detour's next target. */
 static real past(const real q[4], const real middle[3], const real a[3], real half, real turn[4])
@@ -30,7 +26,7 @@ static real past(const real q[4], const real middle[3], const real a[3], real ha
     off = FMAX(SQRT(dot(towards, towards)), (real)1e-9);
     for (i = 0; i < 3; i++) { towards[i] /= off; }
     add_cross(a, towards, across);
-    side = dot(closest, across) < (real)0 ? -(real)1 : (real)1;
+    side = dot(closest, across) < -MARGIN ? -(real)1 : (real)1;
     off = ASIN(FMIN(SIN(beta) / FMAX(SIN(gamma), (real)1e-9), (real)1));
     off = gamma < beta ? HALF_PI + beta - gamma : off;
     for (i = 0; i < 3; i++) { v[i] = COS(off) * towards[i] + side * SIN(off) * across[i]; }
