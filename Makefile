@@ -52,7 +52,7 @@ STAGES := .venv/.dev .venv-gymnasium/.created 'types,wheel-test|lint,docs' pytes
 
 .PHONY: help demo test test-long check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-compiled pytest-gymnasium pytest-interpreted
-.PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study fidelity-map pictures
+.PHONY: mutations digests format clean soak test-browser test-clients train-all shelf cards learning-study fidelity-map pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
 help:  ## list the targets
@@ -190,6 +190,11 @@ soak: .venv/.dev  ## long checks: hostile input, kills, drift over 1e9 steps, ga
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/train_every_task.py
+
+shelf: .venv/.dev  ## train a policy of every task with its defaults, two at a time, and say how long it took
+	@start=$$(date +%s); ls agents/pretrained | OPENBLAS_NUM_THREADS=1 \
+	    xargs -P 2 -I ID $(BIN)/rbgym train ID --out runs/pretrained/ID-0; \
+	echo "trained in $$(( ($$(date +%s) - start) / 60 )) minutes"
 
 cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 	$(BIN)/python docs/generate_cards.py

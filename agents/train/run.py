@@ -43,7 +43,7 @@ _EDGE = 0.35
 # component of a direction that passes zero would kick the body.
 _COMMANDS = {"actuator"}
 _ONE_SCALE = _COMMANDS | {
-    "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference"
+    "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference", "keep_out"
 }  # fmt: skip
 _DARK = 0.05  # a smaller current of a coarse cell, over its largest one, is noise
 _LEAST = 3.0  # a finer scale is added from this ratio on

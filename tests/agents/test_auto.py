@@ -238,8 +238,10 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     step = fine[1] / coarse[1]
     assert step * np.sqrt(angle * rate) == pytest.approx(0.35, rel=1e-6)
     np.testing.assert_allclose(fine / coarse, step, rtol=1e-6)
-    coils = gym.make("MomentumDumping-v0")  # its field, the last columns, passes zero at any time
-    assert max(run.normalizer_for(coils).repeats) < coils.unwrapped.columns["magnetic_field"].first
+    # Directions, the last columns, pass zero at any time.
+    for name, column in (("MomentumDumping-v0", "magnetic_field"), ("KeepOutSlew-v0", "keep_out")):
+        seen = gym.make(name)
+        assert max(run.normalizer_for(seen).repeats) < seen.unwrapped.columns[column].first
     # A task whose goal is a set of attitudes is shown as it is.
     assert run.normalizer_for(gym.make("TopSwingUp-v0")).repeats == ()
 
