@@ -254,7 +254,7 @@ class Learner:
             answer = self._actor(shown)
             stepped = env.step(torch.tanh(answer) if self._network.output == "tanh" else answer)
             observation, reward, ended = stepped
-            gain = gain + (weight * reward).sum()
+            gain = gain + (weight * self._price(shown, env.terminated & ~begins) * reward).sum()
             weight = weight * gamma
             last = step == horizon - 1
             if last or ended.any():  # the critic's estimate beyond, for lanes that did not fail
@@ -265,6 +265,16 @@ class Learner:
             seen.append(_Seen(shown.detach(), reward.detach(), ended, env.terminated, begins))
         self._observation = observation.detach()
         return gain, seen
+
+    @torch.no_grad()
+    def _price(self, shown: Tensor, over: Tensor) -> Tensor:
+        """Factors of the rewards of a step, over: (n,) of lanes whose episodes it terminates. There
+        the reward has no derivative of what is lost: `price` times the critic's value is taken to
+        be lost evenly over the margin, whose term of the reward has a slope."""
+        if not (over.any() and (price := self.chosen.get("price"))):
+            return torch.ones(())
+        lost = price * self._slow(shown)[:, 0].clamp(0.0) / self.chosen["margin"]
+        return torch.where(over, 1.0 + lost, 1.0)
 
     @torch.no_grad()
     def _targets(self, seen: list[_Seen]) -> tuple[Tensor, Tensor]:

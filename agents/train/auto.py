@@ -34,7 +34,7 @@ BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
 _NEEDED = (*_WHOLE, *analytic.SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _LIMIT = "max_episode_steps"
-_OPTIONAL = (_LIMIT, "looks", "passes")
+_OPTIONAL = (_LIMIT, "looks", "passes", "price")
 _KEYS = (*_NEEDED, "algo", *_OPTIONAL, *KINDS)
 _OF_IMITATION = ("teacher", "lanes", "rounds", "epochs")
 _LAW_EPISODES = 64  # of the validation set, to compare laws
@@ -141,6 +141,8 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
     for key in _OPTIONAL:
         count(key, chosen.get(key, 1))
+    if "price" in chosen and not chosen["margin"]:
+        raise ValueError(f"price plays no part without a margin, got {chosen['price']!r}")
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
     if job.init_from or chosen["teacher"] == NONE:
         why = "with init_from" if job.init_from else "without a teacher"

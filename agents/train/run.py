@@ -43,7 +43,7 @@ _EDGE = 0.35
 # component of a direction that passes zero would kick the body.
 _COMMANDS = {"actuator"}
 _ONE_SCALE = _COMMANDS | {
-    "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference", "keep_out"
+    "magnetic_field", "coarse_sun", "sun_direction", "sun_reference", "field_reference", "keep_out",
 }  # fmt: skip
 _DARK = 0.05  # a smaller current of a coarse cell, over its largest one, is noise
 _LEAST = 3.0  # a finer scale is added from this ratio on
@@ -320,6 +320,14 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     if "coarse_sun" in columns:
         cells = columns["coarse_sun"].place
         mean[cells], whole[cells] = 0.5 * (1.0 + _DARK), 2.0 / (1.0 - _DARK)
+    if "keep_out" in columns:  # once more, where the boresight meets the cone
+        axes, halves = zip(*env.unwrapped.episodes.setup.parts.constraints.angles(), strict=True)
+        a, half = np.array(axes), np.array(halves)[:, np.newaxis]
+        extent = np.abs(a) * (1.0 - np.cos(half)) + np.sqrt(np.maximum(1.0 - a * a, 0.0)) * np.sin(
+            half
+        )
+        mean, whole = np.r_[mean, (a * np.cos(half)).ravel()], np.r_[whole, 0.5 / extent.ravel()]
+        repeats += range(columns["keep_out"].place.start, columns["keep_out"].place.stop)
     return Normalizer(mean, whole**-2.0, 1.0, 1e-12, tuple(repeats))
 
 
