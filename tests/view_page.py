@@ -9,17 +9,10 @@ from contextlib import contextmanager
 
 # Software WebGL; and nothing that would have the browser call home.
 FLAGS = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 _REPEATS = """key => { window.repeats = setInterval(() => document.activeElement.dispatchEvent(
     new KeyboardEvent("keydown", {key, code: "Key" + key.toUpperCase(), bubbles: true})), 50) }"""
 _DRAWN = "() => window.__viserTestpoints?.rendererInfo?.render.frame ?? 0"

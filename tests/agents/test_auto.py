@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -50,8 +51,7 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     policy = rbgym.agents.load(tmp_path)
     assert policy.network.output == "clip"
     kept = evaluate(policy, TASK, split="validation")
-    best = looks[found["kept"]]
-    assert best == max(looks)
+    assert (best := looks[found["kept"]]) == max(looks)
     assert (kept.success_rate, kept.mean_return) == pytest.approx(best, rel=1e-12)
     tested = evaluate(policy, TASK)
     assert found["test"]["mean_return"] == pytest.approx(tested.mean_return, rel=1e-12)
@@ -71,10 +71,9 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
 @pytest.mark.slow
 def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatch):
     whole = train(TASK, "auto", out=tmp_path / "whole", changes=SMALL)
-    judge, looks = analytic.Learner.judge, list[int]()
+    judge = analytic.Learner.judge
 
     def interrupted(learner, config):
-        looks.append(learner.iteration)
         if learner.iteration == 4:
             raise KeyboardInterrupt
         return judge(learner, config)
@@ -84,7 +83,6 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
         train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
     monkeypatch.undo()
     resumed = train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
-    assert looks[0] == 0
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     for name, value in held(tmp_path / "whole").items():
         np.testing.assert_array_equal(value, held(tmp_path / "cut")[name], err_msg=name)
@@ -193,9 +191,8 @@ def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monke
 @pytest.mark.interpreted
 def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     lanes = gym.make_vec(TASK, 4, max_episode_steps=10)
-    law = controllers.make("pd", lanes)
-    network = Network.random((run.normalizer_for(lanes).mean.size, 4, 4), 0,
-                             normalizer=run.normalizer_for(lanes))  # fmt: skip
+    law, shown = controllers.make("pd", lanes), run.normalizer_for(lanes)
+    network = Network.random((shown.mean.size, 4, 4), 0, normalizer=shown)
     learner = auto.Imitation(lanes, law, network, 10)
     learner.one_round(training_seeds(0, 4), 1)
     learner.one_round(training_seeds(1, 4), 1)
@@ -235,15 +232,30 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     rates = base.columns["angular_velocity"]
     angle, rate = 0.5 * base.task.angle, base.task.rate / rates.factor / max(rates.high)
     # Of the geometric mean of both tolerances.
-    step = fine[1] / coarse[1]
-    assert step * np.sqrt(angle * rate) == pytest.approx(0.35, rel=1e-6)
-    np.testing.assert_allclose(fine / coarse, step, rtol=1e-6)
-    # Directions, the last columns, pass zero at any time.
-    for name, column in (("MomentumDumping-v0", "magnetic_field"), ("KeepOutSlew-v0", "keep_out")):
-        seen = gym.make(name)
-        assert max(run.normalizer_for(seen).repeats) < seen.unwrapped.columns[column].first
+    np.testing.assert_allclose(fine / coarse, 0.35 / np.sqrt(angle * rate), rtol=1e-6)
+    coils = gym.make("MomentumDumping-v0")  # its field, the last columns, passes zero at any time
+    assert max(run.normalizer_for(coils).repeats) < coils.unwrapped.columns["magnetic_field"].first
     # A task whose goal is a set of attitudes is shown as it is.
     assert run.normalizer_for(gym.make("TopSwingUp-v0")).repeats == ()
+
+
+@pytest.mark.interpreted
+def test_a_cone_is_seen_on_its_own_scale_where_the_boresight_meets_it():
+    shown = run.normalizer_for(gym.make("KeepOutSlew-v0"))  # a cone of 0.3 rad about z
+    assert shown.repeats[-3:] == (7, 8, 9)
+    assert not {7, 8, 9} & {*shown.repeats[:-3]}
+    edge = np.array([np.sin(0.3), 0.0, np.cos(0.3)])
+    inside = shown(np.r_[1.0, np.zeros(6), 0.0, 0.0, 1.0])[-3:]
+    np.testing.assert_allclose(shown(np.r_[1.0, np.zeros(6), edge])[-3:], [0.5, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(inside, [0.0, 0.0, 0.5], atol=1e-6)
+
+
+def test_the_end_of_an_episode_is_priced_by_what_is_lost_with_it():
+    learner = SimpleNamespace(chosen={"margin": 2.0, "price": 5}, _slow=lambda shown: shown)
+    values, over = torch.tensor([[4.0], [4.0], [-1.0]]), torch.tensor([True, False, True])
+    assert analytic.Learner._price(learner, values, over).tolist() == [11.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="price plays no part without a margin, got 5"):
+        hyperparameters_of("KeepOutSlew-v0", changes={"margin": 0, "price": 5})
 
 
 @pytest.mark.interpreted

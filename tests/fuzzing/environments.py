@@ -38,18 +38,10 @@ HOOKS = {
 }
 # What nothing is compiled anew for.
 NUMBERS = {
-    "dt": 0.02,
-    "substeps": 2,
-    "mgl": 0.5,
-    "torque_limit": (0.1, 0.1, 0.1),
-    "torque_scale": 1.0,
-    "rate_limit": 5.0,
-    "preview": 0.1,
-    "max_episode_steps": 10,
-    "initial": {},
-    "projection": True,
+    "dt": 0.02, "substeps": 2, "mgl": 0.5, "torque_limit": (0.1, 0.1, 0.1), "torque_scale": 1.0,
+    "rate_limit": 5.0, "preview": 0.1, "max_episode_steps": 10, "initial": {}, "projection": True,
     "info": ["is_success"],
-}
+}  # fmt: skip
 OF_LANES = {"num_envs": LANES, "autoreset_mode": "NextStep"}
 
 
