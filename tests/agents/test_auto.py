@@ -1,6 +1,8 @@
 """Training that imitates a law and climbs from there; what its network is shown."""
 
+import itertools
 import json
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -237,6 +239,19 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     assert max(run.normalizer_for(coils).repeats) < coils.unwrapped.columns["magnetic_field"].first
     # A task whose goal is a set of attitudes is shown as it is.
     assert run.normalizer_for(gym.make("TopSwingUp-v0")).repeats == ()
+
+
+def test_the_command_that_a_shipped_policy_names_gives_its_hyperparameters():
+    for file in SHELF.rglob("policy.json"):
+        config = json.loads(file.read_text())
+        if config["algo"] != "auto":
+            continue
+        words = itertools.pairwise(shlex.split(config["command"]))
+        pairs = (word.split("=", 1) for flag, word in words if flag == "--set")
+        given = {"changes": {name: json.loads(value) for name, value in pairs}}
+        job = run.Job(config["env_id"], "auto", ".", init_from=config["init_from"], **given)
+        found = auto.recipe(job)
+        assert found | config["hyperparameters"] == found | {"net_arch": [128, 128]}, file
 
 
 @pytest.mark.interpreted
