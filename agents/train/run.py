@@ -323,9 +323,8 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     if "keep_out" in columns:  # once more, where the boresight meets the cone
         axes, halves = zip(*env.unwrapped.episodes.setup.parts.constraints.angles(), strict=True)
         a, half = np.array(axes), np.array(halves)[:, np.newaxis]
-        extent = np.abs(a) * (1.0 - np.cos(half)) + np.sqrt(np.maximum(1.0 - a * a, 0.0)) * np.sin(
-            half
-        )
+        across = np.sqrt(np.maximum(1.0 - a * a, 0.0))  # of each column, over the cone's cap
+        extent = np.abs(a) * (1.0 - np.cos(half)) + across * np.sin(half)
         mean, whole = np.r_[mean, (a * np.cos(half)).ravel()], np.r_[whole, 0.5 / extent.ravel()]
         repeats += range(columns["keep_out"].place.start, columns["keep_out"].place.stop)
     return Normalizer(mean, whole**-2.0, 1.0, 1e-12, tuple(repeats))
