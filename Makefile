@@ -193,7 +193,7 @@ train-all: .venv/.dev  ## train every policy that the package ships, and write w
 
 shelf: .venv/.dev  ## train a policy of every task with its defaults, two at a time, and say how long it took
 	@start=$$(date +%s); ls agents/pretrained | OPENBLAS_NUM_THREADS=1 \
-	    xargs -P 2 -I ID $(BIN)/rbgym train ID --out runs/pretrained/ID-0; \
+	    xargs -P 2 -I ID $(BIN)/rbgym train ID --out runs/pretrained/ID-0 && \
 	echo "trained in $$(( ($$(date +%s) - start) / 60 )) minutes"
 
 cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md

@@ -41,7 +41,7 @@ _FLOAT, _INT = (f"tag:yaml.org,2002:{kind}" for kind in ("float", "int"))
 _EXPONENT = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$")
 _Loader.add_implicit_resolver(_FLOAT, _EXPONENT, list("-+.0123456789"))
 _Loader.add_implicit_resolver(_INT, re.compile(r"[-+]?\d+$"), list("-+0123456789"))
-# In YAML 1.1 a number that begins with 0 is octal, and 1:30 is 90; here a colon fails in float().
+# In YAML 1.1 a number that begins with 0 is octal, and 1:30 is 90, which int and float refuse.
 _Loader.add_constructor(_INT, lambda _, node: int(node.value))
 _Loader.add_constructor(
     _FLOAT, lambda _, node: float(re.sub(r"\.(?=[a-z])", "", node.value.lower()))
