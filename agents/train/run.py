@@ -285,8 +285,8 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
     tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
     clipped at +-1. Coarse cells begin at the currents of `_DARK`; the direction of a keep-out cone
-    is there once more, about its edge. The columns of an `Integral` stay as they are; those of other
-    memories have scales of their own, and with an `Attitude` the observation has one scale."""
+    is there once more, about its edge. The columns of an `Integral` stay as they are; those of
+    other memories have scales of their own, and with an `Attitude` there is one scale."""
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
