@@ -170,8 +170,8 @@ class Learner:
         self._critic = as_modules(Network.random((*network.sizes[:-1], 1), seed + 1))
         self._slow = deepcopy(self._critic)
         self._optimisers = (
-            torch.optim.Adam(self._actor.parameters(), lr=chosen["learning_rate"]),
-            torch.optim.Adam(self._critic.parameters(), lr=_CRITIC_RATE),
+            torch.optim.Adam(self._actor.parameters(), lr=chosen["learning_rate"], fused=True),
+            torch.optim.Adam(self._critic.parameters(), lr=_CRITIC_RATE, fused=True),
         )
         self._shuffling = torch.Generator().manual_seed(seed)
         self._observation = env.reset(seed=training_seeds(seed, chosen["n_envs"]))

@@ -225,7 +225,7 @@ class Imitation:
         self.actor = analytic.as_modules(first)
         self.shown = analytic.Shown(cast(Normalizer, first.normalizer))
         self.rounds, self.steps = 0, 0
-        self.optimiser = torch.optim.Adam(self.actor.parameters(), lr=_RATE)
+        self.optimiser = torch.optim.Adam(self.actor.parameters(), lr=_RATE, fused=True)
         self.met: list[NDArray[np.float32]] = []
         self.said: list[NDArray[np.float32]] = []
 
