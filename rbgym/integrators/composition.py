@@ -6,7 +6,7 @@ nine stages. The composition conserves what the base conserves at every step len
 
 A kicked base, exact free motions between kicks of the torques, has its own lengths of kicks and
 motions: fewer errors have to cancel, because kicks depend on the attitude alone. For free bodies
-the base's `when_free` replaces the composition of order four.
+the base's `variant` may replace the composition of order four.
 """
 
 import math
@@ -109,12 +109,9 @@ def choose_scheme(
     scheme, composition = record.scheme, record.composition
     if rotors and record.by_kicks:  # the motion is not exact: kicks would lose their order
         composition = _PLACES[2, record.order]
-    if rotors:
-        return scheme.with_rotors(), composition
-    when_free = scheme.when_free()
-    if when_free and record.by_kicks and record.order == 4 and potential.is_free():
-        scheme, composition = when_free, 0
-    return scheme.when_symmetric() if symmetric else scheme, composition
+    free = not rotors and record.by_kicks and record.order == 4 and potential.is_free()
+    chosen = scheme.variant(free, rotors, symmetric)
+    return chosen, 0 if free and chosen is not scheme else composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:

@@ -78,18 +78,11 @@ class Scheme(Record):
         not conserve energy, is added to the level to which the engine projects it.
         """
 
-    def with_rotors(self):
-        """The scheme, of equal memory, that steps bodies with rotors; a constant."""
+    def variant(self, free, rotors, symmetric):
+        """The scheme, of equal memory, that steps such bodies; a constant. free: there is no
+        potential and no rotor, and a scheme of order four may replace the composition of this
+        kicked scheme. rotors: bodies have rotors. symmetric: their first two moments are equal."""
         return self
-
-    def when_symmetric(self):
-        """The scheme, of equal memory, that steps bodies without rotors whose first two moments are
-        equal; a constant."""
-        return self
-
-    def when_free(self):
-        """A scheme of order four and equal memory that replaces the composition of this kicked
-        scheme if there is no potential and no rotor; a constant, or None."""
 
     is_hasty = constant(False, "Whether it leaves some lanes to a slower scheme, see `Hasty`.")
     prepares = constant(False, "Whether the engine calls `prepare` for all bodies, then `finish`.")

@@ -185,14 +185,14 @@ class Exact(Hasty):
     def thorough(self):
         return _EXACT_FAR
 
-    def with_rotors(self):
-        return ExactWithRotors()
-
-    def when_symmetric(self):
-        return ExactWhenSymmetric() if type(self) is Exact else self
-
-    def when_free(self):
-        return ExactWhenFree() if type(self) is Exact else None
+    def variant(self, free, rotors, symmetric):
+        if rotors:
+            return ExactWithRotors()
+        if type(self) is not Exact:
+            return self
+        if free:
+            return ExactWhenFreeAndSymmetric() if symmetric else ExactWhenFree()
+        return ExactWhenSymmetric() if symmetric else self
 
     @known
     def conserves_energy(self, potential):
@@ -300,9 +300,6 @@ class ExactWhenFree(Exact):
 
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
-
-    def when_symmetric(self):
-        return ExactWhenFreeAndSymmetric() if type(self) is ExactWhenFree else self
 
 
 @inlined
