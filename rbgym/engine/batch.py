@@ -18,7 +18,7 @@ from rbgym.engine import kernels
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.advance import Advance
 from rbgym.integrators.composition import choose_scheme
-from rbgym.integrators.interface import SPIN, TOP, AnyScheme
+from rbgym.integrators.interface import SPIN, TOP, Scheme
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 from rbgym.rows import LANES, Physics
@@ -77,7 +77,8 @@ class Batch:
         self._turns = np.array([body.principal_quaternion for body, _ in kinds])[which]
         turned = turns or bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.TurnedFrame() if turned else layout.PrincipalFrame()
-        # Kernels that step are compiled for `physics`, those that read the state for `observed`.
+        # Kernels that step are compiled for `physics`, those that read the state for `observed`:
+        # once for all schemes without memory.
         symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
         fields = [field for _, field in kinds]
         self._has_rotors = actuator.turns_rotors()
@@ -85,8 +86,7 @@ class Batch:
         choose = partial(choose_scheme, self.integrator, fields[0], self._has_rotors)
         (plain, _), (scheme, _) = choose(), choose(symmetric)
         physics = Physics(scheme, fields[0], frame, actuator, rotors)
-        observes_all = not self.integrator.memory
-        self.observed = physics._replace(scheme=AnyScheme()) if observes_all else physics
+        self.observed = physics if self.integrator.memory else physics._replace(scheme=Scheme())
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
         self.block_rows = physics.row_count() + (task_rows(physics) if task_rows else 0)

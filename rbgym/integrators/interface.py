@@ -116,11 +116,6 @@ class Scheme(Record):
         """Write the memory of a body that starts at attitude q with body rates omega."""
 
 
-class AnyScheme(Scheme):
-    """Any scheme without memory, in kernels that need to know no more of it: they are compiled once
-    for all."""
-
-
 class Explicit(Scheme):
     """A scheme without unknowns: `finish`, or `prepare` and `finish`, do everything.
 

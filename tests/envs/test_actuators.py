@@ -22,7 +22,7 @@ from rbgym.envs.actuators import (
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
 from rbgym.envs.random import Above, Uniform
-from rbgym.integrators.interface import AnyScheme
+from rbgym.integrators.interface import Scheme
 from rbgym.potentials.interface import NoPotential
 from rbgym.quaternion import rotate_inverse
 from rbgym.rows import NoRotors, Physics, PrincipalFrame
@@ -188,7 +188,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
 
     def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
         record = assemble(value, own, setting).record
-        physics = Physics(AnyScheme(), NoPotential(), PrincipalFrame(), record, NoRotors())
+        physics = Physics(Scheme(), NoPotential(), PrincipalFrame(), record, NoRotors())
         shared = 3 if record.turns_rotors() else 0
         return record.rows_needed(physics) - record.channels() - shared
 
