@@ -71,14 +71,10 @@ class FreeScaleFar(Explicit):
         put_vector(buffer, i, J_INV, vector_if(unchanged, J_inv_0, scale(1.0 / (s * s), inverse)))
 
 
-_FAR = FreeScaleFar()
-
-
 class FreeScale(FreeScaleFar, Hasty):
     """Solves the steps that few corrections solve; the others go to `FreeScaleFar`."""
 
+    thorough = constant(FreeScaleFar())
+
     def root(self, scalable):
         return fast_root(scalable)
-
-    def thorough(self):
-        return _FAR
