@@ -124,7 +124,7 @@ def supporting(feature: str, user: str, integrator: "str | Integrator") -> "Inte
 def compose(base: "str | Integrator", order: int) -> "Integrator":
     """The symmetric composition of a base scheme to order 4 or 6; same as `get("imidm:4")`.
 
-    Raises ValueError if the base has none of that order.
+    Raises ValueError if the base is not symmetric, is composed already, or has none of that order.
     """
     from rbgym.integrators import composition
 

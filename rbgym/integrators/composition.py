@@ -115,11 +115,7 @@ def choose_scheme(
 
 
 def compose(base: Integrator, order: int) -> Integrator:
-    """The composition of a symmetric scheme; "imidm:4" names one, too.
-
-    Raises ValueError if the base is not symmetric, is a composition itself, or has no composition
-    of that order.
-    """
+    """See `rbgym.integrators.compose`."""
     if base.composition or not base.symmetric:
         raise ValueError(f"base must be symmetric and not composed already, got {base.name!r}")
     orders = sorted(target for source, target in _BY_STEPS if source == base.order)

@@ -37,8 +37,6 @@ from rbgym.rows import put_vector, vector, vector_if
 
 
 class DirEM(Implicit):
-    """The step in the three unknowns e; the director velocities w_I are its memory."""
-
     fraction = constant(0.25)
     memory_size = constant(9)
     keeps_state = constant(True)

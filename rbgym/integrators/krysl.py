@@ -53,8 +53,6 @@ class ForwardEuler(Explicit):
 
 
 class ForwardEulerM(ForwardEuler):
-    """A forward step in the momentum form, (18)."""
-
     in_momentum_form = constant(True)
 
 
@@ -141,27 +139,19 @@ def _size(body, start, s):
 
 
 class BackwardEulerM(BackwardEuler):
-    """A backward step in the momentum form, (19)."""
-
     in_momentum_form = constant(True)
 
 
 class Trap(BackwardEuler):
-    """Half a forward and half a backward step in the rate form."""
-
     leads = constant(True)
     fraction = constant(0.5)
 
 
 class Trapm(Trap):
-    """Half a forward and half a backward step in the momentum form."""
-
     in_momentum_form = constant(True)
 
 
 class Imid(BackwardEuler):
-    """Half a backward and half a forward step in the rate form."""
-
     follows = constant(True)
     fraction = constant(0.5)
 
@@ -171,8 +161,6 @@ class Imid(BackwardEuler):
 
 
 class Imidm(Imid):
-    """Half a backward and half a forward step in the momentum form."""
-
     in_momentum_form = constant(True)
 
 

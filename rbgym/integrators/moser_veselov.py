@@ -90,8 +90,6 @@ def _size(step, M):
 
 
 class QuatVI(MoserVeselov):
-    """The potential acts through V(q_m)."""
-
     def leaving(self, potential, step, e):
         half, Pi = 0.5 * step.h, add(step.Pi_0, scale(0.5 * step.h, step.u))
         if potential.is_free():

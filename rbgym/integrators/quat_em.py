@@ -33,8 +33,6 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, 
 
 
 class QuatEM(Implicit):
-    """The step in the three unknowns e."""
-
     fraction = constant(0.25)
 
     def memory_after(self, potential, body, step, e, Pi_1):

@@ -76,8 +76,6 @@ def end_of_step(potential, body, step, turn):
 
 
 class RRR(Explicit):
-    """The free motion as planar rotations about the axes 1, 2, 3, 2, 1."""
-
     def finish(self, potential, body, step, x):
         h, second = step.h, _shift_body(body)
         motion = (1.0, 0.0, 0.0, 0.0), half_kick(potential, step), 0.0
@@ -214,8 +212,7 @@ _EXACT_FAR = ExactFar()
 
 
 class ExactWhenSymmetric(Exact):
-    """The exact free motion of bodies whose first two moments are equal: a rotation about the
-    momentum and one about the third axis, each of up to eight radians a step."""
+    """Bodies whose first two moments are equal; both rotations of up to eight radians a step."""
 
     def motion(self, body, Pi, h):
         half = scale(0.5 * h * body.J_inv[0], Pi)
@@ -232,8 +229,6 @@ class ExactWhenSymmetric(Exact):
 
 
 class ExactWithRotors(Exact):
-    """The exact free motion between two halves of the rotation due to the rotors."""
-
     def motion(self, body, Pi, h):
         rotor, small = _rotor_turn(body, 0.5 * h)
         turn, near = near_rotation(body.J, to_body(rotor, Pi), h)
@@ -252,8 +247,6 @@ class ExactWithRotors(Exact):
 
 
 class ExactFarWithRotors(ExactWithRotors):
-    """As `ExactWithRotors`, for steps of any length, one body after the other."""
-
     def motion(self, body, Pi, h):
         rotor = _far_rotor_turn(body, 0.5 * h)
         turn = free_rotation(body.J, to_body(rotor, Pi), h)
@@ -310,8 +303,6 @@ def _change_variables(body, step, s):
 
 
 class ExactFarWhenFree(ExactWhenFree):
-    """As `ExactWhenFree`, for steps of any length, one body after the other."""
-
     motion = ExactFar.motion
 
 
@@ -319,8 +310,6 @@ _EXACT_FAR_WHEN_FREE = ExactFarWhenFree()
 
 
 class ExactWhenFreeAndSymmetric(ExactWhenFree):
-    """As `ExactWhenFree`, with the motion of `ExactWhenSymmetric`."""
-
     motion = ExactWhenSymmetric.motion
 
 
