@@ -9,7 +9,6 @@ stages conserve the world momentum of a free body.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -180,21 +179,18 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike, name: str = "munthe_kaa
 
 def _order(a: Array, b: Array, c: Array) -> int:
     """Order of the tableau, by the order conditions up to four."""
-    conditions: tuple[list[tuple[Any, float]], ...] = (
-        [(b.sum(), 1.0)],
-        [(b @ c, 1 / 2)],
-        [(b @ c**2, 1 / 3), (b @ a @ c, 1 / 6)],
-        [
-            (b @ c**3, 1 / 4),
-            ((b * c) @ a @ c, 1 / 8),
-            (b @ a @ c**2, 1 / 12),
-            (b @ a @ a @ c, 1 / 24),
-        ],
+    conditions = (
+        (1, b.sum(), 1.0),
+        (2, b @ c, 1 / 2),
+        (3, b @ c**2, 1 / 3),
+        (3, b @ a @ c, 1 / 6),
+        (4, b @ c**3, 1 / 4),
+        (4, (b * c) @ a @ c, 1 / 8),
+        (4, b @ a @ c**2, 1 / 12),
+        (4, b @ a @ a @ c, 1 / 24),
     )
-    for order, pairs in enumerate(conditions):
-        if any(abs(value - wanted) > 1e-12 for value, wanted in pairs):
-            return order
-    return len(conditions)
+    unmet = [order for order, value, wanted in conditions if abs(value - wanted) > 1e-12]
+    return min(unmet, default=5) - 1
 
 
 def _integrator(name: str, title: str, order: int, a: Array, b: Array) -> Integrator:
