@@ -23,8 +23,7 @@ class Advance:
     def __call__(
         self, buffer: Array, commands: Array, stepping: kernels.Stepping, first: int, last: int
     ) -> None:
-        """Advance the blocks from `first` to before `last` by a control period, see
-        `kernels.advance`."""
+        """See `kernels.advance`."""
         aside = np.empty(len(buffer))
         args = self.physics, buffer, self.rows, commands, stepping, aside, -1, first, last
         if self.quick.call(*args):

@@ -407,8 +407,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
 
     def args_of(first: int) -> tuple[Any, ...]:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
-        of_momentum = coordinates == "momentum"
-        columns = kind(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
+        columns = kind(state, _AWAY, _AWAY, torque, inertia, mgl, coordinates == "momentum")
         return (
             physics, batch.buffer, batch.block_rows, no_commands, stepping,
             corrections_of(batch.potential), columns, _NONE,
