@@ -80,18 +80,17 @@ class Batch:
         # Kernels that step are compiled for `physics`, those that read the state for `observed`:
         # once for all schemes without memory.
         symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
-        fields = [field for _, field in kinds]
+        field = kinds[0][1]
         self._has_rotors = actuator.turns_rotors()
         rotors = layout.Rotors() if self._has_rotors else layout.NoRotors()
-        choose = partial(choose_scheme, self.integrator, fields[0], self._has_rotors)
-        (plain, _), (scheme, _) = choose(), choose(symmetric)
-        physics = Physics(scheme, fields[0], frame, actuator, rotors)
+        scheme, _ = choose_scheme(self.integrator, field, self._has_rotors, symmetric)
+        physics = Physics(scheme, field, frame, actuator, rotors)
         self.observed = physics if self.integrator.memory else physics._replace(scheme=Scheme())
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
         self.block_rows = physics.row_count() + (task_rows(physics) if task_rows else 0)
         self._use(physics)
-        self._of_symmetric = symmetric and type(scheme) is not type(plain)
+        self._of_symmetric = type(scheme) is not type(self.of_any_inertia().scheme)
         self._view = aligned_zeros(self.blocks, self.block_rows, LANES)
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
