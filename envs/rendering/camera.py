@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.envs.rendering.scene import Arrow, BodyPart, Curve, Framing, Scene
 from rbgym.quaternion import Array
 
-_FIELD = math.radians(26.0)  # field of view
+_FIELD = math.radians(26.0)  # field of view, along the shorter side
 _HIGH = 0.475  # fraction of the picture's height above the centre of the scene
 _NEAR = 0.05  # near plane, as a fraction of the distance to the centre
 _ASIDE = 4.0  # largest distance from the middle, in longer edges of the picture
@@ -44,13 +44,11 @@ class Item(NamedTuple):
 
 class Camera:
     """A camera at `eye` (3,) [m] that looks at `center` (3,) [m], with the world's z axis upwards.
-    size: (width, height) [pixels]. field: of view along the shorter side [rad]. axes: unit vectors
-    to the right, upwards and forwards. scale: pixels per tangent of the angle from the view axis.
-    near: least depth [m] that is drawn. middle: pixel of `center`, above the legend."""
+    size: (width, height) [pixels]. axes: unit vectors to the right, upwards and forwards. scale:
+    pixels per tangent of the angle from the view axis. near: least depth [m] that is drawn. middle:
+    pixel of `center`, above the legend."""
 
-    def __init__(
-        self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD
-    ) -> None:
+    def __init__(self, eye: Array, center: Array, size: tuple[int, int]) -> None:
         self.eye, self.size = eye, size
         forward = center - eye
         distance = np.linalg.norm(forward)
@@ -58,7 +56,7 @@ class Camera:
         right = np.cross(forward, (0.0, 0.0, 1.0))
         right /= np.linalg.norm(right)
         self.axes = np.stack([right, np.cross(right, forward), forward])
-        self.scale = min(size) / 2 / math.tan(field / 2)
+        self.scale = min(size) / 2 / math.tan(_FIELD / 2)
         self.near = _NEAR * float(distance)
         self.middle = np.array([0.5, _HIGH]) * size
 

@@ -135,7 +135,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
 
 def box(size: ArrayLike) -> Mesh:
     """A box, size (3,) [m], with sides of a satellite: solar cells across x and y, foil on +z."""
-    edges = np.maximum(np.asarray(size, dtype=np.float64), _THIN * np.max(np.asarray(size)))
+    edges = np.maximum(size, _THIN * np.max(size))
     patches = []
     for normal in range(3):
         u, v = (normal + 1) % 3, (normal + 2) % 3
@@ -177,32 +177,32 @@ def cylinder(
     """A cylinder about z with its middle at the origin, in quarters of two colours."""
     least = _THIN * max(2 * radius, height)
     radius, height = max(radius, least / 2), max(height, least)
-    return of_revolution([(radius, -height / 2), (radius, height / 2)], sides, tints)
+    return of_revolution([(radius, -height / 2), (radius, height / 2)], tints, sides)
 
 
-def cone(radius: float, height: float, sides: int = 32) -> Mesh:
+def cone(radius: float, height: float) -> Mesh:
     """A cone with its tip at the origin and its axis along z, in quarters of two colours."""
-    return of_revolution([(0.0, 0.0), (max(radius, _THIN * height), height)], sides)
+    return of_revolution([(0.0, 0.0), (max(radius, _THIN * height), height)])
 
 
 @functools.lru_cache(maxsize=8)
-def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mesh:
+def sphere(radius: float, color: Color = colors.STATION) -> Mesh:
     """A sphere about the origin, in one colour."""
-    angles = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)[1:-1]
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 17)[1:-1]
     middle = [(radius * math.cos(a), radius * math.sin(a)) for a in angles]
-    return of_revolution([(0.0, -radius), *middle, (0.0, radius)], sides, (color, color))
+    return of_revolution([(0.0, -radius), *middle, (0.0, radius)], (color, color))
 
 
 @functools.lru_cache(maxsize=32)
-def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
+def wheel(radius: float, width: float, axis: Vector) -> Mesh:
     """A wheel about the unit vector `axis`, in quarters of two colours that show its spin."""
     return cylinder(radius, width, 24, (colors.FOIL, colors.RIM)).along(axis)
 
 
 @functools.lru_cache(maxsize=8)
-def wall(size: float, thickness: float, color: Color = colors.FAINT) -> Mesh:
+def wall(size: float, thickness: float) -> Mesh:
     """A square plate across z, its upper side through the origin."""
-    plate = box((size, size, thickness)).tinted(color)
+    plate = box((size, size, thickness)).tinted(colors.FAINT)
     return plate.moved((0.0, 0.0, -(plate.vertices[:, 2].max())))
 
 
@@ -219,7 +219,7 @@ def of_polygons(patches: Sequence[tuple[Array, Color]]) -> Mesh:
 
 
 def of_revolution(
-    profile: Sequence[tuple[float, float]], sides: int, tints: tuple[Color, Color] = _OF_BODY
+    profile: Sequence[tuple[float, float]], tints: tuple[Color, Color] = _OF_BODY, sides: int = 32
 ) -> Mesh:
     """The closed surface that a line through points (radius, z), bottom to top, sweeps about z, in
     quarters of two colours."""
