@@ -109,11 +109,11 @@ class StepSubject(fidelity.Subject):
         horizon, (q, omega) = HORIZON * self.dt if horizon is None else horizon, self.start()
         exact = simulate(self.body, integrator="exact", dt=horizon, steps=1,
                          quaternion=q, angular_velocity=omega)  # fmt: skip
-        end, errors, round_off = (exact.quaternion[-1], exact.angular_velocity[-1]), [], 0.0
+        end, errors = (exact.quaternion[-1], exact.angular_velocity[-1]), []
         for n in DIVISIONS:
             (motion,) = self.motions_from((q, omega), n, horizon / n)
             errors.append((n, *fidelity.errors_at(motion.end, end, self.body.inertia)))
-            round_off = _ROUND_OFF_OF_SINGLE if _is_single(motion.end) else 0.0
+        round_off = _ROUND_OFF_OF_SINGLE if _is_single(motion.end) else 0.0
         found, rate = fidelity.order_of(horizon, errors, round_off), float(np.linalg.norm(omega))
         if min(found.points) < 2 and 2 * horizon / DIVISIONS[0] * rate < _LARGEST_TURN:
             longer = self.order(2 * horizon)
@@ -128,7 +128,7 @@ class StepSubject(fidelity.Subject):
             dt = max(dt, _SHORT_OF_SINGLE / float(np.linalg.norm(self.angular_velocity)))
             (motion,) = self.motions_from(self.start(), 1, dt)
         (before, rates), (after, rates_after) = self.start(), motion.end
-        if not np.isfinite([*after, *rates_after]).all() or not after.any():
+        if not np.isfinite([*after, *rates_after]).all():
             return ()
         attitude = _attitude(before, normalized(after), rates, dt)
         gyroscopic = _gyroscopic(self.body.inertia, rates, (rates_after - rates) / dt)
