@@ -30,8 +30,6 @@ Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
 Read = Callable[[Any], tuple[ArrayLike, ArrayLike]]
 Place = Callable[[Any, Array, Array], object]
-# For all lanes: attitude (n, 4), rates (n, 3) and, if known, energy (n,), world momentum (n, 3).
-Row: TypeAlias = tuple[Array, ...]
 _PLACED = 1e-9  # rad, or relative: largest distance of a body from where it was placed
 
 
@@ -154,7 +152,9 @@ class EnvSubject(Subject):
                 return np.asarray(direction, dtype=np.float64)
         return np.array([0.0, 0.0, 1.0])
 
-    def _see(self, env: Env) -> Row:
+    def _see(self, env: Env) -> tuple[Array, ...]:
+        """Of all lanes: attitude (n, 4), rates (n, 3) and, unless `read` is given, energy (n,) and
+        world momentum (n, 3)."""
         if self.read is None:
             state, invariants = _own(env, "state"), _own(env, "invariants")
             q, w = ([one[k] for one in state] for k in ("quaternion", "angular_velocity"))
@@ -222,14 +222,13 @@ class EnvSubject(Subject):
 
 def _own(env: Env, name: str) -> Sequence[Any]:
     """An attribute, or a method's result, of the environment or of each one in it."""
-    base = env.unwrapped
+    base: Any = env.unwrapped
     if hasattr(base, name):
         value = getattr(base, name)
         return [value() if callable(value) else value]
     try:
-        assert isinstance(base, VectorEnv)
-        return list(base.call(name))  # type: ignore[attr-defined]  # of Sync- and AsyncVectorEnv
-    except (AssertionError, AttributeError) as error:
+        return list(base.call(name))  # of Sync- and AsyncVectorEnv
+    except AttributeError as error:
         raise ValueError(
             "read and inertia must be given for an environment without env.unwrapped.state "
             f"and env.unwrapped.invariants(), got {base}"
