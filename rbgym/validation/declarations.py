@@ -298,13 +298,8 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
 
 
 def jacobian_claim(record: Integrator, case: Case) -> Claim:
-    """The claim that the Jacobian has the derivatives of the steps by every input."""
-    off = jacobian_error(record, case)
-    return below(record.name, case.kind, "derivatives", "of the steps", off, DERIVED)
-
-
-def jacobian_error(record: Integrator, case: Case) -> float:
-    """The largest error of the Jacobian of a few steps, over all inputs, scaled to size one."""
+    """The claim that the Jacobian of a few steps has their derivatives by every input. Measured is
+    the largest error, scaled to size one."""
     sizes = _sizes(record, case)
     ends = np.array(sizes["state"])
     inputs = np.concatenate(list(sizes.values()))
@@ -319,7 +314,8 @@ def jacobian_error(record: Integrator, case: Case) -> float:
     slopes = np.einsum("k,ckr->rc", WEIGHTS, off[1:].reshape(n, len(AWAY), 6))
     found = _displaced(record, case, sizes, moved[:1]).jacobian(case.dt, FEW, of=tuple(sizes))
     whole = np.concatenate([getattr(found, name)[0] for name in sizes], axis=1) * inputs
-    return float((np.abs(whole - slopes) / ends[:, None]).max())
+    error = float((np.abs(whole - slopes) / ends[:, None]).max())
+    return below(record.name, case.kind, "derivatives", "of the steps", error, DERIVED)
 
 
 def _sizes(record: Integrator, case: Case) -> Sizes:
