@@ -26,7 +26,7 @@ from rbgym.quaternion import (
     to_matrix,
 )
 from rbgym.validation import fidelity
-from rbgym.validation.cases import Case, Claim, above, below, near
+from rbgym.validation.cases import NO_TORQUE, Case, Claim, above, below, near
 from rbgym.validation.fidelity import Motion, Order, State
 
 CONSERVED = 1e-13  # relative, with the projection, for any number of steps
@@ -110,7 +110,7 @@ def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict
     return found | {SPIN: float(lost / size)}  # relative, like other components of the momentum
 
 
-def endurance(record: Integrator, case: Case, steps: int = ENDURANCE) -> list[Claim]:
+def endurance(record: Integrator, case: Case, steps: int) -> list[Claim]:
     """Claims that no quantity which the integrator conserves has a trend over a long run. Momentum
     of a free body is compared bit for bit. For others the trend is the slope of a line fitted to
     the error, since a random walk has no trend."""
@@ -143,7 +143,7 @@ def order(record: Integrator, case: Case) -> list[Claim]:
     measured = case._replace(horizon=FARTHER * case.horizon) if is_near else case
     claims = _orders(record, case, "order", record.order, convergence(record, measured))
     if case.potential is None and record.free_order is not None:
-        free = convergence(record, case._replace(torque=(0.0, 0.0, 0.0)))
+        free = convergence(record, case._replace(torque=NO_TORQUE))
         claims += _orders(record, case, "free order", record.free_order, free)
     return claims
 
@@ -179,12 +179,12 @@ def _orders(record: Any, case: Case, quantity: str, declared: float, found: Orde
         ("momentum", found.momentum, found.momentum_errors),
     ):
         label = f"{quantity} in {name}"
-        if record.by_kicks and declared < math.inf:
+        if declared == math.inf:
+            claims.append(below(*of, label, "exact", max(errors, default=math.nan), EXACT))
+        elif record.by_kicks:
             # Where torques are small, a scheme by kicks shows the order of its quadrature.
             bound = declared - TOLERANCE
             claims.append(above(*of, label, f"at least {declared:g}", slope, bound))
-        elif declared == math.inf:
-            claims.append(below(*of, label, "exact", max(errors, default=math.nan), EXACT))
         else:
             claims.append(near(*of, label, declared, slope, TOLERANCE))
     return claims

@@ -29,7 +29,7 @@ class External(NamedTuple):
     own: dict[str, float]
     spread: dict[str, float]
     attitudes: Array | None
-    rates: Array | None = None
+    rates: Array | None
 
     def division(self, dt: float) -> tuple[float, int, int]:
         """A step near dt [s] that divides the horizon; steps to its end; and per instant."""
