@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,17 +25,16 @@ _SHORTEST = 8  # up to so many steps no trend is named
 SLACK = 0.1  # largest distance of a measured slope below the required order
 
 
-@dataclass(frozen=True)
-class Motion:
+class Motion(NamedTuple):
     """One body's motion without control at n + 1 instants: quaternion (n+1, 4) body to world, of
     any length; angular_velocity (n+1, 3) [rad/s, body]; energy (n+1,) [J]; angular_momentum
     (n+1, 3) [kg m^2/s, world]. axis: (3,), the only world axis about which momentum is conserved.
     where: names the motion in reports."""
 
-    quaternion: Array = field(repr=False)
-    angular_velocity: Array = field(repr=False)
-    energy: Array = field(repr=False)
-    angular_momentum: Array = field(repr=False)
+    quaternion: Array
+    angular_velocity: Array
+    energy: Array
+    angular_momentum: Array
     axis: Array | None = None
     where: str = ""
 
