@@ -83,7 +83,7 @@ class Instant:
     def scene(self) -> Scene:
         env, info, shapes = self.env, self.info, list(self._shapes())
         caption = Caption(
-            task=env.spec.id if getattr(env, "spec", None) else type(env).__name__,
+            task=env.spec.id if env.spec else type(env).__name__,
             integrator=env.integrator,
             time=self.time,
             attitude_error=float(info["attitude_error"]) if env.goal.angle_off else None,
@@ -128,7 +128,7 @@ class Instant:
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
         """The pivot of a top, and a floor: below the pivot if the body may hang."""
         reach = self.reach
-        yield BodyPart("pivot", sphere(0.03 * self.body.mesh.radius, colors.INK))
+        yield BodyPart("pivot", sphere(0.03 * reach, colors.INK))
         if hangs:
             yield Framing(np.zeros(3), 1.55 * reach, floor=-1.35 * reach)
         else:

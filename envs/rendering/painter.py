@@ -281,7 +281,7 @@ class Viewer:
 
     def __init__(self) -> None:
         self.trails: dict[int, Trail] = {}
-        self._painters: dict[int, Painter] = {}
+        self._painter: Painter | None = None
         self._clock: Any = None  # of a window, where there is one
 
     def __getstate__(self) -> dict[str, Any]:
@@ -294,11 +294,11 @@ class Viewer:
     def frames(self, env: Any) -> tuple[Frame, ...]:
         """A picture, (height, width, 3) uint8, of each lane, up to MOST_LANES of them."""
         lanes = min(env.episodes.size, MOST_LANES)
-        edge = SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
-        if edge not in self._painters:
-            self._painters[edge] = Painter((edge, edge))
+        if self._painter is None:
+            edge = SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
+            self._painter = Painter((edge, edge))
         trails = {lane: self.trails.setdefault(lane, Trail()) for lane in range(lanes)}
-        return tuple(map(self._painters[edge].paint, scenes_of(env, trails)))
+        return tuple(map(self._painter.paint, scenes_of(env, trails)))
 
     def show(self, env: Any, rate: int) -> None:
         """Draw the lanes in a window, and wait to keep `rate` pictures a second. pygame has one
