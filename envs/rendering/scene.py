@@ -161,10 +161,10 @@ class Scene:
     def arrows(self) -> tuple[Arrow, ...]:
         """Arrows from the body's surface for the vectors that are long enough to be drawn."""
         reach = self.body.mesh.radius
-        lengths = [drawn_length(vector.size, vector.limit, reach) for vector in self.vectors]
+        drawn = [(one, drawn_length(one.size, one.limit, reach)) for one in self.vectors]
         return tuple(
-            self.body.arrow(name, length / np.linalg.norm(value) * value, color)
-            for (name, value, _, color, _), length in zip(self.vectors, lengths, strict=True)
+            self.body.arrow(one.name, length / one.size * one.value, one.color)
+            for one, length in drawn
             if length > 0.02 * reach
         )
 
