@@ -285,11 +285,7 @@ class Viewer:
         self._clock: Any = None  # of a window, where there is one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trails": self.trails}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
-        self.trails = state["trails"]
+        return {**vars(self), "_painter": None, "_clock": None}
 
     def frames(self, env: Any) -> tuple[Frame, ...]:
         """A picture, (height, width, 3) uint8, of each lane, up to MOST_LANES of them."""
