@@ -230,8 +230,7 @@ def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
 
 
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
-    """The scenes of the lanes that have trails, which it extends."""
-    env = env.unwrapped
+    """The scenes of the lanes of an unwrapped env that have trails, which it extends."""
     state, info = env.episodes.state(), env.episodes.entries.of_all(*env.episodes.now())
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
