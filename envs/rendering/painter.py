@@ -41,8 +41,7 @@ class Canvas:
 
     def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
         self.pygame = load_pygame()
-        if not self.pygame.font.get_init():
-            self.pygame.font.init()
+        self.pygame.font.init()  # may be called again
         self.size = size
         self._picture = self.pygame.Surface(size, 0, 32)
         self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
