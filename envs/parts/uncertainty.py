@@ -14,14 +14,7 @@ from rbgym.compiled.record import constant
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.observations import More
-from rbgym.envs.random import (
-    Above,
-    LogUniform,
-    Normal,
-    Uniform,
-    normals,
-    on_sphere,
-)
+from rbgym.envs.random import Above, LogUniform, Normal, Uniform, normals, on_sphere
 from rbgym.envs.rows import Part, settle, settle_vector
 from rbgym.quaternion import Array, Quaternion, Vector, add, dot, qconj, qmul, scale
 from rbgym.rows import (
