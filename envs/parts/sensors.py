@@ -421,11 +421,9 @@ class Instruments(Sensor):
     tracker: More = More()
     gyro: bool = True
     is_noisy = constant(True)
+    shows_means = constant(True)
     has_bias = True
     paths: ClassVar = {field: path for path, field in _FIELDS.items()}
-
-    def shows_means(self) -> bool:
-        return True
 
     def extra(self) -> More:
         fitted = self.eye, self.cells, self.meter, self.ephemeris, self.tracker

@@ -56,14 +56,11 @@ class Sensor(Part):
         target (or to the world if there is none), and the angular velocity."""
         return q, relative, omega
 
-    def shows_means(self) -> bool:
-        """Whether it shows rates as means of the last control period, as gyros measure them."""
-        return False
-
     has_bias = False  # whether its rows begin with a gyro bias, body axes [rad/s]
     gyro = True  # whether it measures the rates
     paths: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # of a field: keys of its argument
     sees_field = constant(False, "Whether `sense_field` replaces the field that coils show.")
+    shows_means = constant(False, "Whether it shows mean rates of the last control period.")
 
     def extra(self) -> More:
         """Its columns after attitude and rates."""
