@@ -94,9 +94,8 @@ class MagneticCoils(Effector):
         full = strength * self.dipole
         return (Column("magnetic_moment", 3, unit="A m^2", frame=BODY, scale=full),)
 
-    def fitted(self, satellite: Any) -> Effector | None:
-        coils: MagneticCoils | None = satellite.coils
-        return coils
+    def fitted(self, satellite: Any) -> Any:
+        return satellite.coils
 
     def largest(self, setting: Setting) -> Array:
         return 2.0 * math.sqrt(2.0) * self.limits(setting)

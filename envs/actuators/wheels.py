@@ -177,9 +177,8 @@ class ReactionWheels(Effector):
     def rotors(self) -> "ReactionWheels":
         return self
 
-    def fitted(self, satellite: Any) -> Effector | None:
-        wheels: ReactionWheels | None = satellite.wheels
-        return wheels
+    def fitted(self, satellite: Any) -> Any:
+        return satellite.wheels
 
     @property
     def frame(self) -> str:
