@@ -276,8 +276,6 @@ class Spin(Goal):
     def complete_state(self, state: dict[str, Any]) -> dict[str, Any]:
         # By default the goal is the spin that the body has.
         omega = np.asarray(state["angular_velocity"], dtype=float)
-        if omega.shape[-1:] != (3,) or not np.isfinite(omega).all():
-            return state  # the reset will refuse it
         return {"target_spin": omega[..., 2], **state}
 
     def sketch(self, instant):
