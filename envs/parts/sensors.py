@@ -585,9 +585,8 @@ def resolve_sensor(
 ) -> Sensor:
     """The sensor of an argument: standard deviations, instruments, or a `Sensor`. hides: whether
     only a star tracker shows the attitude."""
-    found: Sensor
     if value is None or isinstance(value, Sensor):
-        found = checked_part("sensor", default if value is None else value, Sensor)
+        found: Sensor = checked_part("sensor", default if value is None else value, Sensor)
         return found.suited(dt, rate_limit)
     given = keys("sensor", value, (*Noisy._fields, *_NUMBERS))
     if not given.keys() & _NUMBERS.keys():
