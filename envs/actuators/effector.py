@@ -62,7 +62,7 @@ class Effector(Element):
     needs: the feature that the scheme must support. uses_limits: whether `torque_limit` sets its
     limit. is_tied: whether only tasks made for it can use it. is_steady: whether it can give its
     `limits` at any time, for a turn from rest to rest. keys: its state, which moves in addition to
-    the attitude. reported: further entries of `info`.
+    the attitude.
     """
 
     needs: ClassVar[str] = "torque"
@@ -70,7 +70,6 @@ class Effector(Element):
     is_tied: ClassVar[bool] = False
     is_steady: ClassVar[bool] = False
     keys: ClassVar[Mapping[str, Key]] = {}
-    reported: ClassVar[Mapping[str, Key]] = {}
 
     @required
     def record(self, setting: Setting, line: Any) -> Any:
@@ -146,10 +145,8 @@ class Effector(Element):
         return self.keys
 
     def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
-        """First row and width of its state and of what it reports, by name."""
-        first = physics.actuator.state_row(physics)
-        keys = {**self.state_keys(), **self.reported}
-        return {name: (first + key.first, key.width) for name, key in keys.items()}
+        """First row and width of further entries of `info`, or of its state if not in its rows."""
+        return {}
 
     def rest(self, batch: Batch) -> None:
         """Set the state of every body before its first episode, if it is not zero."""

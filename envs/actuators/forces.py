@@ -23,7 +23,7 @@ from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
-from rbgym.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
+from rbgym.rows import FAILED, LANES, Physics, put_quaternion, put_vector, quaternion, vector, view
 
 # Rows, counted from the first of the state.
 POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
@@ -79,7 +79,6 @@ class Forces(Effector):
         "position": Key(POSITION, 3, 0.0, -1e6, 1e6),
         "velocity": Key(VELOCITY, 3, 0.0, -1e4, 1e4),
     }
-    reported: ClassVar[Mapping[str, Key]] = {"applied_force": Key(_ROWS + 9, 3)}
 
     def record(self, setting: Setting, line: Any) -> "BodyForces":
         return BodyForces(line, setting.scale * self.force, setting.body.mass)
@@ -93,6 +92,9 @@ class Forces(Effector):
 
     def largest(self, setting: Setting) -> Array:
         return setting.limits
+
+    def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
+        return {"applied_force": (physics.actuator.applied_row(physics) + 3, 3)}
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         place, state = instant.body.position, instant.state

@@ -81,8 +81,7 @@ class Scaling(Effector):
         batch.put_rows(row + REFERENCE, np.array([body.moments for body in batch.bodies]))
 
     def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
-        rate = physics.actuator.effector_row(physics)
-        return {**super().places(physics), "scale_rate": (rate, 1)}
+        return {"scale_rate": (physics.actuator.effector_row(physics), 1)}
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         yield f"size {float(instant.state['scale']):.2f}"
