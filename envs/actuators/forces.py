@@ -29,7 +29,6 @@ from rbgym.rows import FAILED, LANES, Physics, put_quaternion, put_vector, quate
 POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
 _MASS = 6  # the episode's mass [kg]
 _BEFORE = 7  # 4: attitude at the start of the step
-_ROWS = 11
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class BodyForces(Driven):
     mass: float
     channels = constant(6)
     has_limits = constant(True)
-    effector_rows = constant(_ROWS)
+    effector_rows = constant(_BEFORE + 4)
     acting_rows = constant(6)
 
     def exert(self, physics, buffer, i, c, h):

@@ -42,7 +42,6 @@ from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, Vector, add, cross, dot, scale, sub, times, to_body
 from rbgym.rows import FAILED, J_INV, LANES, ROTOR, L, Q, parameters, put_vector, quaternion, vector
 
-ROWS = 8
 FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not given
 _FASTEST = 1e4  # rad/s, 95,000 rpm: no wheel turns faster
 _CHANGES = 4  # first of 4 rows after the momenta: the torque on each wheel [N m]
@@ -218,9 +217,7 @@ class Wheels(Driven):
     momentum at the start of an episode [kg m^2/s]. motor: largest torque, with `torque_scale`
     [N m]. slowing: x = v h / I of a step. lost: the fraction of a speed that viscous friction takes
     in a step, 1 - exp(-x); mean: the fraction of an acceleration that it leaves on average,
-    (1 - exp(-x))/x. The others: see `ReactionWheels`.
-
-    other: for `WheelsAndOther`.
+    (1 - exp(-x))/x. other: for `WheelsAndOther`. The others: see `ReactionWheels`.
 
     Rows: momenta of four wheels, zero for a missing one; then _CHANGES.
     """
@@ -236,7 +233,7 @@ class Wheels(Driven):
     lost: float
     mean: float
     other: Any = None
-    effector_rows = constant(ROWS)
+    effector_rows = constant(_CHANGES + 4)
     turns_rotors = constant(True)
 
     @known
