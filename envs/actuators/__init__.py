@@ -50,8 +50,6 @@ __all__ = [
     "assemble",
 ]
 
-Rows = Callable[[int, int], Array]  # (first, count) -> these rows of every body, (n, count)
-
 NAMES: dict[str, Callable[..., Element]] = {
     "torque": Torque,
     "wheels": ReactionWheels,
@@ -106,8 +104,8 @@ class Assembly:
         own = {name: (first + key.first, key.width) for name, key in self.state_keys().items()}
         return {**own, **self.effector.places(physics)}
 
-    def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
-        """Its state by name, each (n,) or (n, width)."""
+    def state(self, physics: Physics, rows: Callable[[int, int], Array]) -> dict[str, Array]:
+        """Its state by name, (n,) or (n, width). rows: (first, count) to rows of every body."""
         places, found = self.places(physics), {}
         for name in self.state_keys():
             values = rows(*places[name])
