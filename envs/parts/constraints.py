@@ -181,7 +181,7 @@ def resolve(
         )
     label = "constraints['keep_out'][{}]".format
     found = [_cone(label(n), one, goal, start) for n, one in enumerate(cones)]
-    limits = {"rate": math.inf, "command": math.inf, "momentum": math.inf}
+    limits = dict.fromkeys(_LIMITS, math.inf)
     for name, most in zip(_LIMITS, (rate_limit, 1.0, 1.0), strict=True):
         if name in given:
             limits[name] = in_range(f"constraints[{name!r}]", given[name], 1e-9, most)

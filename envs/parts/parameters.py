@@ -51,7 +51,7 @@ ALL = (*OF_BODY, *OF_MOUNTING, *OF_SENSOR)
 
 
 class OfBody(More):
-    """Shows a parameter of the body that no sensor measures. which: its index in `_ALL`; places:
+    """Shows a parameter of the body that no sensor measures. which: its index in `ALL`; places:
     offsets of its rows; scales: the value of each number that is shown as 1. A rotation is shown as
     2 sin(angle / 2) times its axis, nearly the rotation vector."""
 
