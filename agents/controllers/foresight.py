@@ -5,22 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.agents.controllers.base import (
-    Controller,
-    Plant,
-    fresh,
-    target_turning,
-    weight_torque,
-)
+from rbgym.agents.controllers.base import Controller, Plant, fresh, target_turning, weight_torque
 from rbgym.envs.parts.columns import BODY
 from rbgym.identification import rotation_vector
-from rbgym.quaternion import (
-    Array,
-    canonicalized,
-    from_rotation_vector,
-    multiply,
-    rotate_inverse,
-)
+from rbgym.quaternion import Array, canonicalized, from_rotation_vector, multiply, rotate_inverse
 
 _PARTS = 4  # steps of a prediction for each pending command
 _GAIN = 0.2  # of the estimate of what the equation of motion leaves out, in a control period
@@ -147,7 +135,10 @@ class Foreseeing(Controller):
         gained (n, 3): the change of a target's rates until then [rad/s], present body axes."""
         ahead = self.present(rows, extra)
         for command, seconds in self.pending(rows):
-            ahead = self.moved(ahead, command, seconds)
+            h = seconds / _PARTS
+            for _ in range(_PARTS):
+                acting, response = self.respond(ahead.response, command, h)
+                ahead = self.turned(ahead, acting, h)._replace(response=response)
         if self.lag:
             ahead = self.without_lag(ahead)
         return self.observations(rows, ahead, gained)
@@ -178,14 +169,6 @@ class Foreseeing(Controller):
         for age in range(int(np.ceil(self.delay / self.dt - 1e-9)) - 1, -1, -1):
             command = rows[:, self.waiting + age * self.channels :][:, : self.channels]
             yield command, min(self.dt, self.delay - age * self.dt)  # a part has acted already
-
-    def moved(self, ahead: Prediction, command: Array, seconds: float) -> Prediction:
-        """The state after a command has acted for some seconds."""
-        h = seconds / _PARTS
-        for _ in range(_PARTS if seconds else 0):
-            acting, response = self.respond(ahead.response, command, h)
-            ahead = self.turned(ahead, acting, h)._replace(response=response)
-        return ahead
 
     def quantity(self, rows: Array, name: str) -> Array:
         """The quantity of that name in observations (n, k), in its unit; (n, 0) if not shown."""
