@@ -226,19 +226,18 @@ class Acquiring:
         sun = rows[:, self.sun]
         if self.normals is not None:
             sun = sun_direction(sun, self.normals)
-        q, b, P = np.tile([1.0, 0, 0, 0], (n, 1)), np.zeros((n, 3)), np.tile(self.first, (n, 1, 1))
-        known, doubt = np.zeros(n, dtype=np.bool_), np.zeros(n)
+        q, P = np.tile([1.0, 0, 0, 0], (n, 1)), np.tile(self.first, (n, 1, 1))
+        fix = Fix(q, np.zeros((n, 3)), P, np.zeros(n, dtype=np.bool_), np.zeros(n), measured, sun)
         if before is not None:
             a = (measured - before.bias) * self.gyros.dt
             turn = from_rotation_vector(a)
-            goes_on = before.known & ~begins
-            q = np.where(goes_on[:, None], normalized(multiply(before.attitude, turn)), q)
-            b = np.where(goes_on[:, None], before.bias, b)
-            spread = self.gyros.spread(before.covariance, a, turn)
-            P = np.where(goes_on[:, None, None], spread, P)
-            known, doubt = goes_on, np.where(goes_on, before.doubt, 0.0)
+            q = normalized(multiply(before.attitude, turn))
+            P = self.gyros.spread(before.covariance, a, turn)
+            later = before._replace(attitude=q, covariance=P, rate=measured, sun=sun)
+            fix = where(before.known & ~begins, later, fix)
         if fixed is not None:
-            q, b, P, known, *_ = self._fixed(Fix(q, b, P, known, doubt, measured, sun), rows, fixed)
+            fix = self._fixed(fix, rows, fixed)
+        q, b, P, known, doubt, *_ = fix
         lit = np.any(sun != 0.0, axis=1)
         apart = np.linalg.norm(np.cross(sun, B), axis=1) > APART * np.linalg.norm(B, axis=1)
         found = ~known & lit & apart
