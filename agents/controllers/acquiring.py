@@ -113,13 +113,15 @@ class Acquiring:
         if not isinstance(self.places, Mapping):
             raise ValueError(f"places must be a dict by column, got {self.places!r}")
         places = {one: _place(one, value) for one, value in self.places.items()}
-        sizes = dict.fromkeys((*_NEEDS, self._sun_sensor), 3)
-        if "target_quaternion" in places:
-            sizes["target_quaternion"] = 4
-        if self.normals is not None:
+        sizes = dict.fromkeys(_NEEDS, 3)
+        if self.normals is None:
+            sizes["sun_direction"] = 3
+        else:
             normals = vectors("normals", self.normals).tolist()
             object.__setattr__(self, "normals", tuple(map(tuple, normals)))
             sizes["coarse_sun"] = len(normals)
+        if "target_quaternion" in places:
+            sizes["target_quaternion"] = 4
         for one, size in sizes.items():
             if places.get(one, (0, 0))[1] != size:
                 raise ValueError(f"places must have {one!r} of size {size}, got {self.places!r}")
@@ -166,10 +168,6 @@ class Acquiring:
             tracker=StarTracker(sensor) if "star_tracker" in columns else None,
         )
 
-    @property
-    def _sun_sensor(self) -> str:
-        return "sun_direction" if self.normals is None else "coarse_sun"
-
     @cached_property
     def gyros(self) -> Gyros:
         return Gyros(self)
@@ -186,7 +184,7 @@ class Acquiring:
 
     @property
     def sun(self) -> slice:
-        return self.columns[self._sun_sensor]
+        return self.columns["sun_direction" if self.normals is None else "coarse_sun"]
 
     def estimate(self, rows: Array, before: Fix | None, episode_start: Any) -> Fix:
         """The estimate after observations (n, columns). before: that of the last control period."""
