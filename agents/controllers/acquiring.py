@@ -280,10 +280,8 @@ def corrected(
     y, H = v - p, np.cross(np.eye(3), p[:, None])  # (n, 3, 3): what a turn changes
     S = H @ P[:, :3, :3] @ np.swapaxes(H, 1, 2) + variance * np.eye(3)
     K = np.swapaxes(np.linalg.solve(S, H @ P[:, :3, :]), 1, 2)
-    x, size = (
-        (K @ y[:, :, None])[:, :, 0],
-        np.sum(y * np.linalg.solve(S, y[:, :, None])[:, :, 0], 1),
-    )
+    x = (K @ y[:, :, None])[:, :, 0]
+    size = np.sum(y * np.linalg.solve(S, y[:, :, None])[:, :, 0], axis=1)
     F = np.tile(np.eye(6), (len(q), 1, 1))
     F[:, :, :3] -= K @ H
     left = F @ P @ np.swapaxes(F, 1, 2) + variance * K @ np.swapaxes(K, 1, 2)
