@@ -38,13 +38,11 @@ DOUBTS = 10.0  # the attitude is dropped after this many readings in a row that 
 class Fix(NamedTuple):
     """The filter's estimate for n lanes.
 
-    attitude: (n, 4), body to world. bias: (n, 3), of the gyros [rad/s]. covariance: (n, 6, 6), of
-    the small turn about the body axes [rad] from the estimated attitude to the true one, and of the
-    true bias minus the estimated. known: (n,), whether there is an attitude; without one, these
-    three mean nothing. doubt: (n,), number of control periods in a row with a reading that did not
-    fit. rate: (n, 3) [rad/s], body axes. sun: (n, 3), unit vector to the Sun, body axes; zero in
-    the dark. past: the observations and estimates of the last control periods, as many as the star
-    tracker's delay.
+    attitude: (n, 4), body to world. bias, covariance: as in `Belief`. known: (n,), whether there is
+    an attitude; without one, these three mean nothing. doubt: (n,), number of control periods in a
+    row with a reading that did not fit. rate: (n, 3) [rad/s], body axes. sun: (n, 3), unit vector
+    to the Sun, body axes; zero in the dark. past: the observations and estimates of the last
+    control periods, as many as the star tracker's delay.
     """
 
     attitude: Array
