@@ -70,8 +70,7 @@ class Supervisor(Controller):
     def __post_init__(self) -> None:
         parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}
         for name, kind in parts.items():
-            if not isinstance(getattr(self, name), kind):
-                given = getattr(self, name)
+            if not isinstance(given := getattr(self, name), kind):
                 raise ValueError(f"{name} must be of the class {kind.__name__}, got {given!r}")
         self.refuse_gains("calm", "sure")
         columns = self.filter.columns
