@@ -37,10 +37,9 @@ class QuaternionFeedback(AttitudePD):
     Gains: frequency n [rad/s], by default 2.8 sqrt(a) as for `AttitudePD`, damping z, slew_rate
     [rad/s].
 
-    Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
-    eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J; Wie & Lu
-    (1995), Feedback control logic for spacecraft eigenaxis rotations under slew rate and control
-    constraints, J. Guidance 18(6), for the cascade of limiters; the rule for r is ours.
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; Wie & Lu (1995), Feedback control
+    logic for spacecraft eigenaxis rotations under slew rate and control constraints, J. Guidance
+    18(6), for the cascade of limiters; the rule for r is ours.
     """
 
     slew_rate: float | None = None
