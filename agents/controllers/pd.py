@@ -208,7 +208,7 @@ class PosePD(AttitudePD):
             self.approach = self.sampled(4.0 * math.sqrt(acceleration))
         if self.creep is None:
             self.creep = min(0.1, math.sqrt(acceleration * self.near))
-        self.refuse_gains("force_limit", "distance", "speed", "approach", "near", "creep")
+        self.refuse_gains("distance", "speed", "approach", "creep")
         self.pace = self.approach / (2 * self.damping)
         self.pull = 2 * self.damping * self.approach
         self.creep_squared = self.creep**2
@@ -240,7 +240,7 @@ class PosePD(AttitudePD):
         """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) if the target
         moves."""
         q, rates = rows[:, :4], rows[:, 4:7] * self.rate_limit
-        wanted, a, swing = np.zeros_like(rates), np.zeros_like(rates), np.zeros_like(rates)
+        wanted = a = swing = np.zeros_like(rates)
         if self.moving:
             wanted = rows[:, 13:16] * self.rate_limit
             begins = fresh(len(rows), state, episode_start)
