@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import fresh, plant_of
+from rbgym.agents.controllers.base import Flags, fresh, plant_of
 from rbgym.agents.controllers.filtering import Gyros, StarTracker, where
 from rbgym.agents.controllers.sun import sun_direction
 from rbgym.arguments import count, positive, vectors
@@ -48,7 +48,7 @@ class Fix(NamedTuple):
     attitude: Array
     bias: Array
     covariance: Array
-    known: NDArray[np.bool_]
+    known: Flags
     doubt: Array
     rate: Array
     sun: Array
@@ -201,7 +201,7 @@ class Acquiring:
                 moments = (*moments, (shown, where(old, fix, held)))
         return moments[-1][1]._replace(past=moments[-late:] if late else ())
 
-    def _fixed(self, fix: Fix, rows: Array, valid: NDArray[np.bool_]) -> Fix:
+    def _fixed(self, fix: Fix, rows: Array, valid: Flags) -> Fix:
         """The estimate corrected by the star tracker's attitude, in the valid lanes."""
         start = fix._replace(bias=0.0 * fix.bias, covariance=self.first + 0.0 * fix.covariance)
         q, b, P, *_ = where(fix.known, fix, start)
@@ -270,8 +270,8 @@ def triad(v: Array, w: Array, r: Array, s: Array) -> Array:
 
 
 def corrected(
-    q: Array, b: Array, P: Array, v: Array, r: Array, variance: float, seen: NDArray[np.bool_]
-) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    q: Array, b: Array, P: Array, v: Array, r: Array, variance: float, seen: Flags
+) -> tuple[Array, Array, Array, Flags]:
     """Correct attitude, bias and covariance by directions v (n, 3), body axes, which are r in the
     world, in the `seen` lanes. Returns also which are strays, (n,), which correct nothing."""
     p = rotate_inverse(q, r)

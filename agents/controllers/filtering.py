@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.base import Plant, fresh
+from rbgym.agents.controllers.base import Flags, Plant, fresh
 from rbgym.agents.controllers.fitting import at_work
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
@@ -328,7 +328,7 @@ class Estimating:
         return found
 
 
-def where(chosen: NDArray[np.bool_], one: T, other: T) -> T:
+def where(chosen: Flags, one: T, other: T) -> T:
     """Select the estimate `one` in the chosen lanes and `other` in the rest, without a past."""
 
     def pick(a: Array, b: Array) -> Array:

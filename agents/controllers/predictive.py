@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
 from rbgym.agents.controllers.lqr import solvable
@@ -53,7 +53,7 @@ def _transposed(matrix: Array) -> Array:
     return np.swapaxes(matrix, -1, -2)
 
 
-def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDArray[np.bool_]]:
+def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, Flags]:
     """x (n, m) that minimises x' H x / 2 + g' x within low <= x <= high; and where it is free.
 
     H: (n, m, m), positive definite. g, low, high: (n, m), low <= 0 <= high. Each step is Newton's
