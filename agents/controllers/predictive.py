@@ -158,13 +158,13 @@ class Planner(BodyLaw):
         for name in ("substeps", "steps", "sweeps"):
             if count(name, getattr(self, name)) > _MOST:
                 raise ValueError(f"{name} must be at most {_MOST}, got {getattr(self, name)!r}")
+        most = _MOST * self.steps * self.dt
         if self.horizon is None:
             half_turns = eigenaxis_time(np.pi, np.eye(3), self.inertia, self.limits)
-            self.horizon = min(float(half_turns.max()), _MOST * self.steps * self.dt)
-        if positive("horizon", self.horizon) > _MOST * self.steps * self.dt:
+            self.horizon = min(float(half_turns.max()), most)
+        if positive("horizon", self.horizon) > most:
             raise ValueError(
-                f"horizon must be at most {_MOST * self.steps * self.dt:g} s with {self.steps} "
-                f"steps, got {self.horizon!r}"
+                f"horizon must be at most {most:g} s with {self.steps} steps, got {self.horizon!r}"
             )
         # Control periods in a step of the plan, and how many such steps.
         self.held = int(np.ceil(self.horizon / (self.steps * self.dt) - 1e-9))
