@@ -36,8 +36,8 @@ class Plant:
     wheels, and unloads_by: its full command. target, rest: whether the goal is of that kind; axis:
     the goal, if it is an `Axis`. moves: whether the target moves. measured: whether sensors add
     noise. reads: number of columns of attitude, rates and perhaps the target's rates, 0 if the
-    attitude is not a quaternion. first: first of the `shown` columns of the actuator. delay, lag
-    [s], has_pulses: of the commands; waiting: how many past commands of each channel are shown.
+    attitude is not a quaternion. first: the first column of the actuator. delay, lag [s],
+    has_pulses: of the commands; waiting: how many past commands of each channel are shown.
     mixing: (3, channels), the torque of full commands, body axes [N m], zero for coils.
     out: number of a failed wheel, from 0 on; None if all work.
     """
@@ -50,8 +50,7 @@ class Plant:
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
-        self.shown = width(assembly.columns)
-        self.first = width(self.columns.values()) - self.shown
+        self.first = width(self.columns.values()) - width(assembly.columns)
         numbers: dict[str, Any] = {}
         for stage in assembly.stages:
             numbers |= vars(stage)

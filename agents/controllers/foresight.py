@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.agents.controllers.base import Controller, Plant, fresh, target_turning, weight_torque
-from rbgym.envs.parts.columns import BODY
+from rbgym.envs.parts.columns import BODY, width
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, canonicalized, from_rotation_vector, multiply, rotate_inverse
 
@@ -109,7 +109,7 @@ class Foreseeing(Controller):
         self.columns, self.channels = plant.columns, plant.given["channels"]
         shown = "magnetic_field" in self.columns
         self.coils = plant.commands.get("magnetic_moment") if shown else None
-        self.least = plant.first + plant.shown
+        self.least = width(self.columns.values())
         self.waiting = self.least - self.channels * plant.waiting
         self.response = self.waiting - self.channels * (self.lag > 0)
 
