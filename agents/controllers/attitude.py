@@ -119,8 +119,6 @@ class BangBang(BodyLaw):
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        if not plant.measured and not plant.delay:
-            return {}
         periods = 2.0 if plant.measured else _LAYER
         return {"layer": periods * plant.given["dt"] + plant.delay}
 
