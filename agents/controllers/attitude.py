@@ -240,7 +240,6 @@ class AttitudePID(AttitudePD):
         return u, (e, omega, (u - gyroscopic) @ self.inverse, rate)
 
 
-@dataclass(eq=False)
 class GeometricTracking(AttitudePD):
     """Follows a target, with errors of rotation matrices.
 
