@@ -59,10 +59,6 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)
     except (ValueError, OSError, GymnasiumError) as error:
         _fail(error, 2)
-    except RuntimeError as error:
-        if not isinstance(error, rbgym.IntegrationError):
-            raise
-        _fail(error, 1)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         extra = next((name for name, modules in _EXTRAS.items() if missing in modules), None)
@@ -79,6 +75,8 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(f"interrupted{resume}", 130)
     except MemoryError:
         _fail("this needs more memory than there is", 1)
+    except rbgym.IntegrationError as error:  # last: to name it imports kernels
+        _fail(error, 1)
 
 
 def _fail(message: object, status: int) -> None:
