@@ -89,8 +89,7 @@ def campaign(
     from rbgym.agents.campaigns import pictures
 
     if there:
-        flown = campaigns.Campaign.open(target)
-        found = campaigns.Report.of(flown, wanted)
+        found = campaigns.Report.of(campaigns.Campaign.open(target), wanted)
     else:
         found = campaigns.campaign(
             target, policy, runs, out or Path(), spread=_read("--spread", spread), require=wanted,
@@ -226,8 +225,7 @@ def evaluate(
         heads = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
         print_json({name: heads[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        which = "fixed" if split == "test" else split
-        tables.print_evaluations(evaluations, env, judged, which)
+        tables.print_evaluations(evaluations, env, judged, "fixed" if split == "test" else split)
     if intervals:
         tables.print_differences(evaluations)
     if plot:

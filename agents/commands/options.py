@@ -129,8 +129,6 @@ def policies() -> list[str]:
 
 # These refuse mistyped names before kernels, or the module of an id, are imported.
 known_environments = refusing(lambda env_id: ":" in env_id or spec_of(env_id))
-known_integrators = refusing(lambda name: rbgym.integrators.known(name))
-known_algorithm = refusing(lambda name: named("algo", name, algorithms()))
 known_policies = refusing(check_policy)
 
 
@@ -170,7 +168,7 @@ Env = Annotated[str, Argument(**ENV)]
 EnvOption = Annotated[str | None, Option(**ENV)]
 INTEGRATORS: Any = {
     "autocompletion": lambda: rbgym.integrators.names(),
-    "callback": known_integrators,
+    "callback": refusing(lambda name: rbgym.integrators.known(name)),
 }
 POLICIES: Any = {"autocompletion": policies, "callback": known_policies}
 PAIRS: Any = {"parser": pair, "metavar": "KEY=VALUE", "callback": once}
@@ -188,7 +186,7 @@ Algorithm = Annotated[
     Option(
         help="auto, ppo, sac, tqc, recurrent_ppo or apg.",
         autocompletion=algorithms,
-        callback=known_algorithm,
+        callback=refusing(lambda name: named("algo", name, algorithms())),
     ),
 ]
 Episodes = Annotated[int, Option(help="Number of start states.", min=1)]
