@@ -72,10 +72,9 @@ def validate(
         if not in_part:
             claims += validation.validate(names, cases=case, steps=steps, **work("declarations"))
         if derivatives or whole:
-            of = names or None
-            claims += validation.validate_derivatives(of, cases=case, **work("derivatives"))
+            claims += validation.validate_derivatives(names, cases=case, **work("derivatives"))
         if external or whole:
-            truths += validation.validate_external(names or None, **work("known ends"))
+            truths += validation.validate_external(names, **work("known ends"))
         if whole:
             claims += validation.validate_endurance(**work("endurance"))
             papers = validation.validate_papers(**work("papers"))
