@@ -120,13 +120,10 @@ class Nominal:
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:
         """Arguments of an env that set these numbers of the level `GROUP`, (size,) by name."""
-        changes = dict[str, Any]()
+        changes, known = dict[str, Any](), dict(leaves(self.tree))
         for name, numbers in values.items():
             part, *keys = name.split(".")
-            node: Any = self.tree[part]
-            for key in keys:
-                node = node[key]
-            value = numbers.reshape(np.shape(node["value"])).tolist()
+            value = numbers.reshape(np.shape(known[name]["value"])).tolist()
             changes[part] = self._changed(part, keys, value, changes.get(part))
         return changes
 

@@ -72,8 +72,7 @@ class Replay:
             shown = seen["shown"][:m, lane]
             telemetry["estimate"] = multiply(telemetry["target_quaternion"][: len(shown)], shown)
         for n, values in telemetry.items():
-            telemetry[n] = np.full((m, values.shape[1]), np.nan)
-            telemetry[n][: len(values)] = values
+            telemetry[n] = np.pad(values, ((0, m - len(values)), (0, 0)), constant_values=np.nan)
         row = {n: values[lane] for n, values in rows.items()}
         return cls(run, name, row, flight.dt * np.arange(m), telemetry)
 
