@@ -19,8 +19,6 @@ CONVENTIONS = (
     "a target, body to target. observation = quantity / scale, cut at low and high; commanded "
     "quantity = scale * action, the action cut at +-1 and held for one control period."
 )
-_SIDES = "low", "high"
-Entry = dict[str, Any]
 
 
 def checked_env(env: Any) -> AttitudeEnv:
@@ -61,18 +59,19 @@ def contract(env: AttitudeEnv, policy: Any, about: Mapping[str, Any] | None) -> 
         raise ValueError(f"about must have names of its own, got the contract's {sorted(taken)}")
     whole = {"rbgym": __version__, **more, **own}
     # JSON has no infinity: the bound of an unbounded side is null.
-    found: Entry = json.loads(json.dumps(whole), parse_constant=lambda _: None)
+    found: dict[str, Any] = json.loads(json.dumps(whole), parse_constant=lambda _: None)
     return found
 
 
-def _entries(columns: Iterable[Column]) -> list[Entry]:
+def _entries(columns: Iterable[Column]) -> list[dict[str, Any]]:
     """Convert columns to data for JSON, with the bounds in float32, as the spaces have them."""
     return [
         {
             **{name: getattr(one, name) for name in ("first", "name", "size", "unit", "frame")},
             "scale": [*one.scale],  # type: ignore[misc]
             **({"what": one.words} if one.words else {}),
-            **{side: np.asarray(getattr(one, side), np.float32).tolist() for side in _SIDES},
+            "low": np.asarray(one.low, np.float32).tolist(),
+            "high": np.asarray(one.high, np.float32).tolist(),
         }
         for one in columns
     ]
