@@ -101,7 +101,7 @@ class Controls:
     def scenario(self) -> Scenario:
         on = [k for k in range(MOST_RUNS) if self.value(f"scheme {k}") != _OFF]
         env_id = self.value("env_id")
-        same = ("dt", "body", "size", "rates", "tilt", "mgl", "seed", "substeps")
+        same = (*_OF_BODIES, "seed", "substeps")
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
