@@ -233,11 +233,10 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
     names, numbers = kinds[kind].__code__.co_varnames, given[kind]
     if isinstance(numbers, list | tuple) and len(numbers) == len(names):
         numbers = dict(zip(names, numbers, strict=True))
-    found = {n: finite(f"{argument}: {kind}", one, ()) for n, one in numbers.items()} if isinstance(
-        numbers, Mapping
-    ) else numbers  # fmt: skip
+    if isinstance(numbers, Mapping):
+        numbers = {n: finite(f"{argument}: {kind}", one, ()) for n, one in numbers.items()}
     with np.errstate(all="ignore"):
-        frozen = made(f"{argument}: {kind}", kinds[kind], found)
+        frozen = made(f"{argument}: {kind}", kinds[kind], numbers)
     if not np.isfinite(frozen.ppf(0.5)):
         raise ValueError(f"{argument}: {kind} must have {names} in order, got {given[kind]!r}")
     return lambda u: np.asarray(frozen.ppf(u))

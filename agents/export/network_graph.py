@@ -42,9 +42,8 @@ def export_onnx(
         names = [f"constant_{len(arrays) + n}" for n in range(len(constants))]
         arrays.extend(map(numpy_helper.from_array, constants, names))
         before = nodes[-1].output[0] if nodes else "observation"
-        nodes.append(
-            helper.make_node(operator, [before, *names], [f"x_{len(nodes)}"], **attributes)
-        )
+        node = helper.make_node(operator, [before, *names], [f"x_{len(nodes)}"], **attributes)
+        nodes.append(node)
 
     if network.quaternions:  # multiply by the sign of the first component that is not zero
         leads, others = _leads(network)

@@ -78,11 +78,8 @@ def export_c(
              "VECTORS": len(seen), "PERIOD": base.dt, "PATIENCE": acquiring.DOUBTS}  # fmt: skip
     sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
               for kind in ("float", "double", "rounded")}  # fmt: skip
-    test = (
-        _piece("self_test")
-        .replace("@SEEN@", _initialiser(seen))
-        .replace("@ANSWERS@", _initialiser(answers))
-    )
+    test = _piece("self_test").replace("@SEEN@", _initialiser(seen))
+    test = test.replace("@ANSWERS@", _initialiser(answers))
     code = _with_helpers("\n".join([*pieces, _piece("act")]))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
@@ -305,9 +302,8 @@ def _frame(code: str) -> str:
         lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
         text = text.replace(mark, "\n".join(lines))
     fields = sorted(set(re.findall(r"memory->(?!started|time)(\w+)", code)))
-    return text.replace(
-        "@MEMORY@", "".join(f"\n    real {name}[{_WIDTHS.get(name, 3)}];" for name in fields)
-    )
+    members = [f"\n    real {name}[{_WIDTHS.get(name, 3)}];" for name in fields]
+    return text.replace("@MEMORY@", "".join(members))
 
 
 def _with_helpers(code: str) -> str:
