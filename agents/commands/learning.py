@@ -1,7 +1,6 @@
 """`rbgym train` and `rbgym export`."""
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,26 +96,25 @@ def train(
         options.print_resolved(env, env_kwargs, as_json, {"hyperparameters": shown})
         return
     folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
-    done = []
+    results = []
     for n in range(seeds):
         out = folder / str(seed + n) if seeds > 1 else folder
-        done.append(
-            train_policy(
-                env, algo, out=out, seed=seed + n, hyperparameters=hyperparameters,
-                changes=changes, env_kwargs=env_kwargs, init_from=init_from, resume=not overwrite,
-                report=_say, timesteps=timesteps, threads=threads, progress=progress,
-                checkpoint_every=checkpoint_every, evaluate_every=evaluate_every,
-            )
+        done = train_policy(
+            env, algo, out=out, seed=seed + n, hyperparameters=hyperparameters, changes=changes,
+            env_kwargs=env_kwargs, init_from=init_from, resume=not overwrite, report=_say,
+            timesteps=timesteps, threads=threads, progress=progress,
+            checkpoint_every=checkpoint_every, evaluate_every=evaluate_every,
         )  # fmt: skip
+        results.append(done.results)
         if not as_json:
-            _report(done[-1], seeds - n - 1)
+            _report(done, seeds - n - 1)
     if as_json:
-        print_json([one.results for one in done] if seeds > 1 else done[0].results)
+        print_json(results if seeds > 1 else results[0])
 
 
 def _report(done: Training, left: int) -> None:
     """Print the results of a training. left: number of seeds still to train."""
-    from rbgym.agents.train.run import summary
+    from rbgym.agents.train.run import is_better, summary
 
     found = done.results
     if done.resumed_from is None:
@@ -128,22 +126,15 @@ def _report(done: Training, left: int) -> None:
     line = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
     line += f", {summary(found['test'])}" if "test" in found else ""
     typer.echo(plain(f"{line}: {done.folder.policy}"))
-    if "idle" in found:
-        typer.echo(compared(found))
+    if "idle" in found:  # with those of the law, on the validation set
+        typer.echo(f"doing nothing: {summary(found['idle'])}")
+        if law := found.get("teacher"):
+            typer.echo(f"{law['law']}: {summary(law)}")
+            if is_better(law, found["judgements"][found.get("kept", 0)]):
+                line = "the law is better: try more --set iterations or rounds, or another --seed"
+                typer.echo(line)
     if left:
         _say(f"{left} more seeds: about {left * found['wall_time'] / 60.0:.0f} min")
-
-
-def compared(found: Mapping[str, Any]) -> str:
-    """Lines with the results of doing nothing and of the law on the validation set, and advice if
-    the law is better than the policy."""
-    from rbgym.agents.train.run import is_better, summary
-
-    idle, law = found["idle"], found.get("teacher")
-    lines = [f"doing nothing: {summary(idle)}"] + ([f"{law['law']}: {summary(law)}"] if law else [])
-    if law and is_better(law, found["judgements"][found.get("kept", 0)]):
-        lines.append("the law is better: try more --set iterations or rounds, or another --seed")
-    return "\n".join(lines)
 
 
 def _say(message: str) -> None:
