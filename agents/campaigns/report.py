@@ -199,7 +199,7 @@ class Report:
         return cls(
             campaign,
             {n: {f: {p: samples[n][f].quantile(p) for p in QUANTILES} for f in figures}
-             | {SUCCESS: {1.0: _rate(campaign, n)}} for n in own},
+             | {SUCCESS: {1.0: _rate(samples[n][SUCCESS])}} for n in own},
             {n: {f: one.more_than(samples[first][f]) for f, one in samples[n].items()}
              for n in others},
             {n: {r: r.judge(samples[n][r.figure]) for r in wanted} for n in own},
@@ -254,8 +254,7 @@ class Report:
             print_table("requirements", columns, judged)
 
 
-def _rate(campaign: Campaign, contender: str) -> Interval:
-    sample = campaign.sample(contender, SUCCESS)
+def _rate(sample: Sample) -> Interval:
     n, rate = sample.effective(sample.values, 0.975), float(sample.values.mean())
     return Interval(rate, *share_bounds(rate * n, n, 0.975))
 
