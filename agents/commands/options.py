@@ -62,12 +62,10 @@ def once(given: Sequence[tuple[str, Any]] | None) -> Any:
 
 def whole(text: str) -> int:
     """Parse a number of steps, which may be written as 1e6."""
-    try:
+    with suppress(ValueError, OverflowError):
         value = float(text)
         if value == int(value) >= 0:
             return int(value)
-    except (ValueError, OverflowError):
-        pass
     raise typer.BadParameter(f"must be a whole number from 0 on, got {text!r}")
 
 

@@ -101,7 +101,6 @@ def refusal(
 def is_own(host: str, names: Collection[str]) -> bool:
     """Whether a Host header names this server: any address, or one of its names."""
     name = re.sub(r":\d+$", "", host).lower()
-    try:
+    with contextlib.suppress(ValueError):
         return name in names or bool(ipaddress.ip_address(name.strip("[]")))
-    except ValueError:
-        return False
+    return False
