@@ -18,14 +18,12 @@ _DAY = 86_400.0  # s
 # Two runs are the same if these agree; the rest of config.json records versions and the command.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs", "init_from")  # fmt: skip
-# The files of a run, in the order of removal; results.json, which marks it as finished, is first.
-_FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
-          "checkpoint.zip", "config.json")  # fmt: skip
 
 
 class RunFolder:
     """The paths inside one run's folder. checkpoint: the latest state of the training. model,
-    normalizer: as Stable-Baselines3 saves them. results: written last, so it marks the end."""
+    normalizer: as Stable-Baselines3 saves them. results: written last, so it marks the end. files:
+    all of them, in the order of removal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -33,6 +31,9 @@ class RunFolder:
         self.checkpoint = path / "checkpoint.zip"
         self.model, self.normalizer = path / "model.zip", path / "vecnormalize.pkl"
         self.policy, self.tensorboard = path / "policy.json", path / "tb"
+        weights = self.policy.with_suffix(".safetensors")
+        self.files = (self.results, self.policy, weights, self.model, self.normalizer,
+                      self.checkpoint, self.config)  # fmt: skip
 
     def read_config(self) -> dict[str, Any]:
         """The content of config.json. Raises ValueError where the folder holds no run."""
@@ -50,21 +51,13 @@ class RunFolder:
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
         """Write config.json, or continue the same run or a shorter one; returns its results if it
-        is finished. ValueError if the folder holds another run. resume: False empties it first."""
+        is finished. ValueError if the folder holds another run, a longer one, or other files.
+        resume: False empties it first."""
         if not resume:
-            for name in _FILES:
-                (self.path / name).unlink(missing_ok=True)
+            for file in self.files:
+                file.unlink(missing_ok=True)
             shutil.rmtree(self.tensorboard, ignore_errors=True)
-        self.require(config)
-        if not self.config.exists() or length(self.read_config()) != length(config):
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.results.unlink(missing_ok=True)
-            write_json(self.config, config)
-        return self.read_results() if self.results.exists() else None
-
-    def require(self, config: dict[str, Any]) -> None:
-        """Raise ValueError if the folder holds a different run, a longer one, or other files."""
-        found = [name for name in _FILES if (self.path / name).exists()]
+        found = [file.name for file in self.files if file.exists()]
         if found and not self.config.exists():
             raise ValueError(
                 f"{str(self.path)!r} has no config.json, so its {', '.join(found)} may be of "
@@ -78,6 +71,11 @@ class RunFolder:
             raise ValueError(
                 f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"
             )
+        if not found or length(there) != length(config):
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.results.unlink(missing_ok=True)
+            write_json(self.config, config)
+        return self.read_results() if self.results.exists() else None
 
 
 def length(config: dict[str, Any]) -> Any:
