@@ -118,7 +118,8 @@ def decide(
     changes, init_from or callbacks are given; if no law fits, PPO trains. ValueError also for a
     teacher that does not fit."""
     task_of(job.env_id)  # refuses any other env, which has no laws and no test set
-    own, chosen = job.own or bool(callbacks), recipe(job, timesteps)
+    own = job.hyperparameters or job.changes or job.init_from or callbacks
+    chosen = recipe(job, timesteps)
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return other, {}, []

@@ -88,11 +88,6 @@ class Job:
         if self.init_from and self.algo not in ("auto", "apg"):
             raise ValueError(f"init_from plays no part with {self.algo}, got {self.init_from!r}")
 
-    @property
-    def own(self) -> bool:
-        """Whether the user changes what our recipe says of the training."""
-        return bool(self.hyperparameters or self.changes or self.init_from)
-
 
 def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The content of config.json; ValueError for non-JSON values. more: timesteps, threads."""
