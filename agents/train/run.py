@@ -385,11 +385,10 @@ def finish(
     was learned, and the worth on the test set. spaces: of observations and actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
-    if results.get("judgements"):
+    if results["judgements"]:
         results["test"] = worth(network, config, "test")
-    if "judgements" in results:
-        learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
-        results["time_to_threshold"] = learned[0] if learned else None
+    learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
+    results["time_to_threshold"] = learned[0] if learned else None
     put_policy(folder, config, results, network, spaces)
     write_json(folder.results, results)
     return Training(folder, results, start)
@@ -399,7 +398,7 @@ def put_policy(
     folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
     """Write the current policy of a run, so that it can be judged before the run ends."""
-    content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
+    content = {key: config[key] for key in (*IDENTITY, "versions", "git")}
     trained.write(folder.path, network, spaces, {**content, "training": results})
 
 
