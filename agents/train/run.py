@@ -282,41 +282,34 @@ def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
     clipped at +-1. Coarse cells begin at the currents of `_DARK`; the direction of a keep-out cone
     is there once more, about its edge. The columns of an `Integral` stay as they are; those of
     other memories have scales of their own, and with an `Attitude` there is one scale."""
-    columns = read_by_networks(env)
+    columns, base = read_by_networks(env), env.unwrapped
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
-    steps = _finer(_edges(env.unwrapped, columns))
+    steps = _finer(_edges(base, columns))
     # With a SunDirection wheels have one scale too; a finer one turns the body in the shadow.
     unlike = _ONE_SCALE | ({"wheel_momentum"} if isinstance(memory, SunDirection) else set())
     fine = [] if isinstance(memory, Attitude) else _places(columns, unlike)
-    scales, repeats = [factors], fine * len(steps)
-    finer = [step * factors[fine] for step in steps]
+    # Of what a memory appends: scales, the places that finer ones repeat, edges of success.
+    width = 0 if memory is None else memory.width
+    own, again, edges = np.ones(width), list(range(width)), list[float]()
     if isinstance(memory, Trend):  # of rad, in which a unit vector turns at the edge of success
-        base = env.unwrapped
-        steps = _finer([base.task.rate * base.dt / memory.share])
-        scales.append(factors)
-        changes = _places(columns, _COMMANDS)
-        finer += [step * factors[changes] for step in steps]
-        repeats += [len(factors) + k for k in changes] * len(steps)
+        own, again = factors, _places(columns, _COMMANDS)
+        edges = [base.task.rate * base.dt / memory.share]
     elif isinstance(memory, SunDirection):
-        scales.append(np.ones(memory.width))
-        steps = _finer([0.1 * float(env.unwrapped.task.angle)])
-        finer += [np.full(memory.width, step) for step in steps]
-        repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
+        edges = [0.1 * float(base.task.angle)]
     elif isinstance(memory, Attitude):
-        steps = _finer([0.5 * float(env.unwrapped.task.angle), *_edges(env.unwrapped, columns)])
-        scales.append(np.r_[np.ones(4), factors[columns["angular_velocity"].place]])
-        finer += [step * scales[-1] for step in steps]
-        repeats += [len(factors) + k for k in range(memory.width)] * len(steps)
-    elif memory is not None:
-        scales.append(np.ones(memory.width))
-    whole = np.concatenate([*scales, *finer])
+        own = np.r_[np.ones(4), factors[columns["angular_velocity"].place]]
+        edges = [0.5 * float(base.task.angle), *_edges(base, columns)]
+    further = _finer(edges)
+    finer = [step * factors[fine] for step in steps] + [step * own[again] for step in further]
+    repeats = fine * len(steps) + [len(factors) + k for k in again] * len(further)
+    whole = np.concatenate([factors, own, *finer])
     mean = np.zeros(len(whole))
     if "coarse_sun" in columns:
         cells = columns["coarse_sun"].place
         mean[cells], whole[cells] = 0.5 * (1.0 + _DARK), 2.0 / (1.0 - _DARK)
     if "keep_out" in columns:  # once more, where the boresight meets the cone
-        axes, halves = zip(*env.unwrapped.episodes.setup.parts.constraints.angles(), strict=True)
+        axes, halves = zip(*base.episodes.setup.parts.constraints.angles(), strict=True)
         a, half = np.array(axes), np.array(halves)[:, np.newaxis]
         across = np.sqrt(np.maximum(1.0 - a * a, 0.0))  # of each column, over the cone's cap
         extent = np.abs(a) * (1.0 - np.cos(half)) + across * np.sin(half)
