@@ -118,7 +118,7 @@ class Stack(NamedTuple):
         normalizers = [network.normalizer for network in networks]
         return cls(
             weights=np.stack([_pack(network) for network in networks]),
-            sizes=np.array([_pad(size) for size in first.sizes], dtype=np.int64),
+            sizes=np.array([size + _missing(size) for size in first.sizes], dtype=np.int64),
             activation=ACTIVATIONS[first.activation],
             bound=np.float32(bound),
             squashed=squashed,
@@ -136,19 +136,15 @@ class Stack(NamedTuple):
         _ACT.call(self, owner, observations, actions)
 
 
-def _pad(size: int) -> int:
-    return -(-size // PADDED_TO) * PADDED_TO
+def _missing(size: int) -> int:
+    return -size % PADDED_TO
 
 
 def _pack(network: Any) -> NDArray[np.float32]:
     """Flatten the weights and biases of all layers, padded with zeros, into one vector."""
-    parts = []
-    for weight, bias in network.layers:
-        outputs, inputs = (_pad(size) for size in weight.shape)
-        W, b = np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32)
-        W[: weight.shape[0], : weight.shape[1]], b[: len(bias)] = weight, bias
-        parts += [W.ravel(), b]
-    return np.concatenate(parts)
+    parts = [part for layer in network.layers for part in layer]
+    padded = [np.pad(part, [(0, _missing(size)) for size in part.shape]) for part in parts]
+    return np.concatenate([part.ravel() for part in padded])
 
 
 @compiled
