@@ -36,8 +36,8 @@ class Memory:
         return self.column + self.width
 
     def first(self, seen: Any) -> Any:
-        """The memory before an episode's first observations (n, columns)."""
-        raise NotImplementedError
+        """The memory before an episode's first observations (n, columns); zeros by default."""
+        return 0.0 * seen[:, : self.held]
 
     def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
         """What the network reads with the observations, and the memory after them."""
@@ -93,9 +93,6 @@ class Integral(Memory):
     def over(cls, time: float, dt: float, edge: float, column: int) -> Self:
         """The one that a constant error of size `edge` fills in `time` [s], at a period dt [s]."""
         return cls(column, edge, 2.0 * dt / (positive("integral", time) * positive("edge", edge)))
-
-    def first(self, seen: Any) -> Any:
-        return 0.0 * self.columns_of(seen)
 
     def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
         v = self.columns_of(seen)
@@ -173,9 +170,6 @@ class SunDirection(Memory):
     @property
     def least(self) -> int:
         return max(self.column + len(np.asarray(self.normals)), self.rates + 3)
-
-    def first(self, seen: Any) -> Any:
-        return 0.0 * seen[:, :3]
 
     def after(self, memory: Any, seen: Any) -> tuple[Any, Any]:
         x, y, z = _parts(memory)
