@@ -3,6 +3,7 @@ run in turn on blocks that fit in the processor's cache, without the Python step
 Episodes agree to the last bit with those of a vector env under `Network.predict`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +84,9 @@ def _flown(
     stack, group = Stack.of(networks), -(-episodes // LANES) * LANES
     every: Any = ((one + one[-1:] * (group - episodes)) * len(networks) for one in starts)
     padded = Starts(*every)
-    env: Any = gym.make_vec(
-        env_id,
-        num_envs=len(padded.seeds),
-        autoreset_mode=AutoresetMode.DISABLED,
-        **{"vectorization_mode": "vector_entry_point", **env_kwargs},
-    ).unwrapped
-    try:
+    n, mode = len(padded.seeds), AutoresetMode.DISABLED
+    env: Any = gym.make_vec(env_id, n, autoreset_mode=mode, **env_kwargs).unwrapped
+    with closing(env):
         _check_fit(env, networks[0])
         padded.begin(env)
         seen, lanes = env.episodes.observations(), np.arange(env.num_envs)
@@ -106,8 +103,6 @@ def _flown(
                 part.book(steps)
 
         threads.over_ranges(len(lanes) // LANES, play, largest=BLOCKS)
-    finally:
-        env.close()
     every = (value.reshape(-1, group) for value in vars(found).values())
     return Rollout(*(value[:, :episodes].copy() for value in every))
 

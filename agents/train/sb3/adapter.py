@@ -157,7 +157,6 @@ def make_sb3_env(
     vector_env = gym.make_vec(
         env_id,
         num_envs=num_envs,
-        vectorization_mode="vector_entry_point",
         autoreset_mode=AutoresetMode.SAME_STEP,
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
