@@ -97,7 +97,7 @@ def _flown(
             own = lanes[first * LANES : last * LANES]
             real, owner = own % group < episodes, own[::LANES] // group
             part, steps = _Range(env, networks[0], stack, found, own, real, owner, seen[own]), 0
-            while len(part.lanes) and part.running.any():
+            while part.running.any():
                 part.step()
                 steps += 1
                 part.book(steps)
