@@ -55,9 +55,7 @@ def film(
 ) -> None:
     """Write a video of the episode from one start, with the contenders next to each other. It ends
     two seconds after each contender has succeeded or its episode is over. path: ends in .mp4 or
-    .gif. size: width and height of a contender's picture [pixels]. Raises the errors of `require`.
-    """
-    require(path)
+    .gif, see `require`. size: width and height of a contender's picture [pixels]."""
     plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]
     try:
         longest = max(plays, key=lambda play: play.dt * play.steps)
@@ -72,7 +70,7 @@ def film(
 
 
 def require(path: Path, episode: int = 0, episodes: int = 1) -> None:
-    """Raise the errors of `film`, before anything is computed. episodes: number to choose from."""
+    """Raise the errors of a film, before anything is computed. episodes: number to choose from."""
     if path.suffix not in FORMATS:
         raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
     if not 0 <= episode < episodes:
