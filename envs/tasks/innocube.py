@@ -13,10 +13,10 @@ from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
 from rbgym.envs.tasks.cubesat import LARGE
 
-_THREE = SATELLITES["innocube-3u"]()
-_SMOOTH = replace(_THREE.wheels, coulomb=0.0)
-_BY_WHEELS = _THREE.rate_limit(wheels=True)  # of turns by wheels [rad/s]
-_UNSURE = {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05}  # of hard episodes
+THREE = SATELLITES["innocube-3u"]()
+SMOOTH = replace(THREE.wheels, coulomb=0.0)
+_BY_WHEELS = THREE.rate_limit(wheels=True)  # of turns by wheels [rad/s]
+UNSURE = {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05}  # of hard episodes
 
 
 class InertialPointingEnv(AttitudeEnv):
@@ -32,22 +32,22 @@ class InertialPointingEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=_THREE.own_body,
+        body=THREE.own_body,
         torque=0.02,
-        actuator=_THREE.wheels,
+        actuator=THREE.wheels,
         integrator="quat_em:4",
         start=TurnedAway(target_angle=math.pi),
         goal=Target(),
-        dt=_THREE.dt,
+        dt=THREE.dt,
         substeps=6,
-        angle=_THREE.angle,
-        rate=_THREE.rate,
+        angle=THREE.angle,
+        rate=THREE.rate,
         settled_steps=10,
         rate_limit=_BY_WHEELS,
         shape=Miss(),
         difficulty={
-            "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
-            "hard": {"actuator": replace(_THREE.wheels, coulomb=1e-4), "randomization": _UNSURE},
+            "easy": {"initial": {"angle": 1.0}, "actuator": SMOOTH},
+            "hard": {"actuator": replace(THREE.wheels, coulomb=1e-4), "randomization": UNSURE},
         },
         categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
     )
@@ -67,17 +67,17 @@ class MomentumDumpingEnv(AttitudeEnv):
 
     task = replace(
         InertialPointingEnv.task,
-        actuator=Combined(replace(_SMOOTH, start=0.4), _THREE.coils),
+        actuator=Combined(replace(SMOOTH, start=0.4), THREE.coils),
         start=TurnedAway(angle=0.1, target_angle=math.pi),
         dt=2.0,
         substeps=9,
         momentum=1e-3,
         settled_steps=30,
         difficulty={
-            "easy": {"actuator": Combined(replace(_SMOOTH, start=0.2), _THREE.coils)},
+            "easy": {"actuator": Combined(replace(SMOOTH, start=0.2), THREE.coils)},
             "hard": {
-                "actuator": Combined(replace(_SMOOTH, start=0.6), _THREE.coils),
-                "randomization": _UNSURE,
+                "actuator": Combined(replace(SMOOTH, start=0.6), THREE.coils),
+                "randomization": UNSURE,
             },
         },
         categories={
@@ -102,9 +102,9 @@ class MagneticDetumbleEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=_THREE.own_body,
+        body=THREE.own_body,
         torque=0.02,
-        actuator=_THREE.coils,
+        actuator=THREE.coils,
         start=TurnedAway(least_rate=0.03, rate=0.17),
         goal=Rest(),
         dt=1.0,
@@ -163,7 +163,7 @@ class MagneticPointingEnv(AttitudeEnv):
             "hard": {
                 **_PULLED,
                 "initial": {"angle": math.pi, "rate": 0.005},
-                "randomization": _UNSURE,
+                "randomization": UNSURE,
             },
         },
         categories={

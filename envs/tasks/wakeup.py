@@ -9,10 +9,8 @@ from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
 from rbgym.envs.parts.sensors import Ephemeris, Instruments
 from rbgym.envs.parts.starts import TurnedAway
-from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.tasks import innocube
 
-_THREE = SATELLITES["innocube-3u"]()
 _SIDES = (
     (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0),
     (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0),
@@ -25,7 +23,7 @@ _FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100
 # Gyros with 0.3 degrees/sqrt(h) and a bias of 3 degrees/min, and sensors that give an attitude.
 _DRIFTING = Instruments(
     angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
-    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * _THREE.coils.field),
+    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * innocube.THREE.coils.field),
 )  # fmt: skip
 _RATE = math.radians(5.0)  # largest rate after separation [rad/s]
 # Disturbances of a 3U: air and light on its long sides, and its residual dipole.
@@ -59,7 +57,7 @@ class SunAcquisitionEnv(AttitudeEnv):
 
     task = replace(
         innocube.InertialPointingEnv.task,
-        actuator=replace(_THREE.wheels, coulomb=0.0),
+        actuator=innocube.SMOOTH,
         start=TurnedAway(rate=math.radians(5.0)),
         goal=TowardsSun(),
         orbit={"altitude": 520e3, "inclination": math.radians(97.5)},
@@ -73,7 +71,7 @@ class SunAcquisitionEnv(AttitudeEnv):
             "easy": {"initial": {"rate": math.radians(1.0)}},
             "hard": {
                 "sensor": _SEEING._replace(bias=1e-5, cell_noise=0.02, cell_bias=0.02),
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+                "randomization": innocube.UNSURE,
             },
         },
         categories={
@@ -124,17 +122,14 @@ class DetumbleToPointEnv(AttitudeEnv):
     """
 
     task = replace(
-        innocube.MomentumDumpingEnv.task,
-        actuator=Combined(replace(_THREE.wheels, coulomb=0.0), _THREE.coils),
+        innocube.InertialPointingEnv.task,
+        actuator=Combined(innocube.SMOOTH, innocube.THREE.coils),
         start=TurnedAway(angle=math.pi, least_rate=0.2 * _RATE, rate=_RATE, target_angle=math.pi),
         sensor=_DRIFTING,
         form=Hidden(),
         more=TargetQuaternion(),
-        dt=1.0,
-        substeps=6,
         angle=math.radians(5.0),
         rate=math.radians(0.2),
-        momentum=math.inf,
         settled_steps=60,
         rate_limit=0.5,  # about the slim axis the momentum of a tumble gives 2.5 times the rate
         difficulty={
@@ -143,7 +138,7 @@ class DetumbleToPointEnv(AttitudeEnv):
             "hard": {
                 "disturbance": _PUSHED,
                 "initial": {"least_rate": _RATE, "rate": 2.0 * _RATE},
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+                "randomization": innocube.UNSURE,
             },
         },
         categories={
