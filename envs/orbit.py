@@ -147,7 +147,8 @@ class Orbit:
         ValueError, which names the line and the error, for lines in another format.
         """
         found = TwoLines.read(line1, line2)
-        e, i, axis = found.eccentricity, found.inclination, _axis(found.rate)
+        e, i = found.eccentricity, found.inclination
+        axis = math.cbrt(EARTH_GRAVITY / found.rate**2)
         for _ in range(8):  # the rate of the mean anomaly is Kozai's mean motion
             axis *= (_secular_rates(axis, e, i)[2] / found.rate) ** (2.0 / 3.0)
         then = found.date if date is None else moment("date", date)
@@ -229,11 +230,6 @@ class Orbit:
         perigee = self.perigee / math.tau
         rows = anomaly + perigee, earth, season, node, perigee
         return tuple(one if math.isinf(one) else math.remainder(one, 1.0) for one in rows)
-
-
-def _axis(motion: float) -> float:
-    """Semi-major axis [m] of a mean motion [rad/s]."""
-    return math.cbrt(EARTH_GRAVITY / motion**2)
 
 
 def _secular_rates(axis: float, e: float, i: float) -> tuple[float, float, float]:
@@ -339,9 +335,6 @@ class OnOrbit(Potential):
 
     def row_count(self):
         return len(self.places)
-
-    def start_phase(self, physics, buffer, i):
-        """Nothing: the rows are given or drawn elsewhere."""
 
     def draw_phase(self, physics, buffer, i, u):
         k = i + physics.potential_row() * LANES
