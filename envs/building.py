@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.arguments import count, finite, is_number, positive, quietly, real
@@ -66,7 +65,7 @@ class Building:
         self._choose_potential()
         self._choose_parts()
         self._make_batch()
-        hooks = self._check_hooks()
+        self._check_hooks()
         setup = Setup(
             parts=self.parts,
             terms=() if self.task.split else self.parts.reward.terms(),
@@ -77,11 +76,11 @@ class Building:
             limit=self.limit,
             settled_steps=self.task.settled_steps,
             width=self.space.shape[0],
-            hooks=hooks,
+            hooks=self.hooks,
             orbit=self.orbit,
             least_time=self._least_time(),
             varied=tuple(self.given.randomization or ()),
-            info=("all",) if self.given.info is None else tuple(_listed(self.given.info)),
+            info=tuple(_listed(_or(self.given.info, "all"))),
         )
         return self.batch, setup, self.space
 
@@ -308,7 +307,7 @@ class Building:
 
     def _make_batch(self) -> None:
         """Make the bodies, in their state before the first episode, and the observation space."""
-        record = self.actuator.record
+        record: Any = self.actuator.record
         own = type(self.randomization).vary, type(record).rebuild
         self.batch = batch = Batch(
             self.body,
@@ -324,9 +323,8 @@ class Building:
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.physics, self.parts)
-        actuator: Any = record
-        if actuator.has_limits():
-            row = actuator.own_row(batch.physics)
+        if record.has_limits():
+            row = record.own_row(batch.physics)
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
         if self.parts.goal.has_target():
             batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
@@ -342,13 +340,12 @@ class Building:
             )
         self.space = spaces.Box(*bounds(columns).astype(np.float32))
 
-    def _check_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
-        """The callable arguments, each called once to check its result."""
-        hooks = self.hooks
-        if not hooks:
-            return hooks
+    def _check_hooks(self) -> None:
+        """Call each callable argument once, to check its result; an observation sets the space."""
+        if not self.hooks:
+            return
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
-        for name, hook in hooks.items():
+        for name, hook in self.hooks.items():
             action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
             _check_call(name, hook, state, *action)
             if name == "observation":
@@ -361,7 +358,6 @@ class Building:
                 self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
             else:
                 checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
-        return hooks
 
 
 def _check_call(name: str, hook: Callable[..., Any], *args: Any) -> None:
