@@ -18,7 +18,7 @@ from rbgym.envs import rows as at
 from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.layers import ARGUMENT, Layers, resolved
+from rbgym.envs.layers import ARGUMENT, Layers, merged, resolved
 from rbgym.envs.parts import constraints, disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.starts import Start
@@ -164,16 +164,15 @@ class _Described:
 
     def _start(self, initial: Any) -> Start:
         """What draws starts from a category of the task, or from a dict, above the env's layers."""
-        task, parts, layers = self.task, self._episodes.setup.parts, self._layers
+        task, parts, given = self.task, self._episodes.setup.parts, self._layers.arguments
         numbers = initial
         if not isinstance(initial, Mapping):
             named('options["initial"]', initial, task.categories, " or a dict")
             numbers = task.categories[initial]
-        numbers, goal = layers.over("initial", numbers), parts.goal
+        numbers, goal = merged("initial", given.get("initial"), numbers), parts.goal
         start = task.start.resolve(numbers, parts.ends.limits, goal, task.ranges, parts.reference)
         # Raises where such starts violate a constraint.
-        limits, effector = layers.arguments.get("constraints"), self.actuator
-        constraints.resolve(limits, goal, start, task.rate_limit, effector)
+        constraints.resolve(given.get("constraints"), goal, start, task.rate_limit, self.actuator)
         return start
 
     def _commands(self, action: Any) -> Array:

@@ -46,7 +46,7 @@ class Layers:
             above = value
             if name == "disturbance" and callable(value):  # is added to the disturbances of a dict
                 above = {"torque": value}
-            self.arguments[name] = _merge(name, self.arguments.get(name), above)
+            self.arguments[name] = merged(name, self.arguments.get(name), above)
             if name == "actuator":
                 named = actuators.split_combined(actuators.merge(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
@@ -59,10 +59,6 @@ class Layers:
                         self.note(source, [(name, str(key))])
             else:
                 self.note(source, [(name,)])
-
-    def over(self, name: str, value: Any) -> Any:
-        """The argument of this name with a value above all layers, which stay as they are."""
-        return _merge(name, self.arguments.get(name), value)
 
     def note(self, source: str, paths: Iterable[Path]) -> None:
         """Record a layer as the source of these paths and of all paths below them."""
@@ -84,7 +80,8 @@ class Layers:
         return next((one for one in (ARGUMENT, DIFFICULTY, SATELLITE) if one in found), TASK)
 
 
-def _merge(name: str, below: Any, above: Any) -> Any:
+def merged(name: str, below: Any, above: Any) -> Any:
+    """The argument of this name with a value above that of the layers below."""
     if name == "actuator":
         return actuators.merge(below, above)
     if name == "body" and isinstance(below, RigidBody) and isinstance(above, Mapping):
@@ -96,7 +93,7 @@ def _merge(name: str, below: Any, above: Any) -> Any:
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
     if name == "sensor":  # number by number of each instrument
         lower = below if isinstance(below, Mapping) else {}
-        found |= {key: _merge(key, lower.get(key), one) for key, one in above.items()}
+        found |= {key: merged(key, lower.get(key), one) for key, one in above.items()}
     return {key: value for key, value in found.items() if value is not None}
 
 
