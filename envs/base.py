@@ -42,7 +42,6 @@ _OF_TIME = {"actuator", "body", "rate_limit", "satellite", "success", "torque_li
 _NUMBER = np.dtype(np.float64)  # sooner read than the class
 # Names of their own, since an enum's attributes are slow to look up.
 _DISABLED, _SAME_STEP = AutoresetMode.DISABLED, AutoresetMode.SAME_STEP
-SLOWEST, FASTEST = 10, 60  # limits of the frame rate [1/s]
 
 
 class _Described:
@@ -92,8 +91,8 @@ class _Described:
         if render_mode is not None:
             named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
-        # Real time within the limits of the frame rate, else slow or fast motion.
-        rate = round(min(max(1.0 / max(self.dt, 1.0 / FASTEST), SLOWEST), FASTEST))
+        # Real time at 10 to 60 frames a second, else slow or fast motion.
+        rate = round(min(max(1.0 / self.dt, 10), 60))
         self.metadata = {**self.metadata, "render_fps": rate}
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
         if self.task.split is None:
@@ -219,8 +218,7 @@ class _Described:
         rows, generator = checked_state(self._episodes, state, self._episodes.size)
         self._episodes.put_whole_state(rows)
         unpack(generator, self.np_random)
-        if self._viewer is not None:
-            self._forget(np.arange(len(rows)))
+        self._forget(np.arange(len(rows)))
         self._episodes.ready = True
 
     def _frames(self) -> tuple[Any, ...] | None:

@@ -127,11 +127,10 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     def part(name: str, record: Record, paths: Mapping[str, Path]) -> dict[str, Any]:
         """The fields of a part; arguments may have other names. paths: those of fields, if any."""
         known = {key: layers.source(name, *path) for key, path in paths.items()}
-        kind = {"kind": type(record).__name__, **record._asdict()}
         last = layers.last(name)
         return {
-            key: {"value": plain(value), "source": known.get(key, last)}
-            for key, value in kind.items()
+            key: {"value": value, "source": known.get(key, last)}
+            for key, value in plain(record).items()
         }
 
     given = [name for name in ("difficulty", "satellite") if name in arguments]

@@ -16,7 +16,6 @@ from rbgym.rows import LANES
 Generator = NDArray[np.uint64]
 # Blocks of a range: their state, some 4 kB each, should stay in a core's cache between steps.
 BLOCKS = 64
-_WORD = 64
 
 
 def packed(generator: np.random.Generator) -> Generator:
@@ -25,14 +24,14 @@ def packed(generator: np.random.Generator) -> Generator:
     state: Any = generator.bit_generator.state
     a, b = state["state"].values()
     has, left = state["has_uint32"], state["uinteger"]
-    words = a | b << 2 * _WORD | has << 4 * _WORD | left << 5 * _WORD
+    words = a | b << 128 | has << 256 | left << 320
     return np.frombuffer(words.to_bytes(48, "little"), "<u8").copy()
 
 
 def unpack(words: Generator, generator: np.random.Generator) -> None:
     """Set a generator to the state that `packed` returned."""
     a, b, c, d, has, left = words.tolist()
-    state = {"state": a | b << _WORD, "inc": c | d << _WORD}
+    state = {"state": a | b << 64, "inc": c | d << 64}
     generator.bit_generator.state = {
         "bit_generator": "PCG64", "state": state, "has_uint32": has, "uinteger": left
     }  # fmt: skip

@@ -14,14 +14,13 @@ from rbgym.envs.parts.starts import Start
 from rbgym.quaternion import Array
 from rbgym.rows import J
 
-_EVERY_SEED = 2**64
 _NEEDED = {"quaternion", "angular_velocity"}
 
 
 def checked_seed(seed: Any) -> int:
     """A seed as an int; ValueError unless it is an integer from 0 to 2**64 - 1."""
     whole = is_number(seed) and isinstance(seed, int | np.integer)
-    if not (whole and 0 <= int(seed) < _EVERY_SEED):
+    if not (whole and 0 <= int(seed) < 2**64):
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     return int(seed)
 

@@ -105,8 +105,7 @@ class Task:
         if wanted.satellite is not None:
             task, own, region = satellites.resolve(wanted.satellite).suit(self)
             layers.add(SATELLITE, own)
-            suited = ("rate_limit",), ("torque_limit",), ("initial",), ("success",)
-            layers.note(SATELLITE, suited)
+            layers.note(SATELLITE, [("rate_limit",), ("torque_limit",), ("initial",), ("success",)])
         if wanted.rate_limit is not None:
             task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))
         if wanted.reference is not None:
