@@ -1,7 +1,7 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -54,11 +54,11 @@ class Setup:
     limit: float
     settled_steps: int
     width: int
-    hooks: Mapping[str, Callable[..., ArrayLike]] = field(default_factory=dict)
-    orbit: Orbit | None = None
-    least_time: float = 0.0
-    varied: tuple[str, ...] = ()
-    info: tuple[str, ...] = ("all",)
+    hooks: Mapping[str, Callable[..., ArrayLike]]
+    orbit: Orbit | None
+    least_time: float
+    varied: tuple[str, ...]
+    info: tuple[str, ...]
 
 
 class Entries:
