@@ -464,11 +464,9 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin episodes in every lane, or in those of options["reset_mask"].
 
-        seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
-        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, optionally with
-        "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as in a
-        single env, with one value for all lanes that begin or one for each. options["initial"]: as
-        in a single env, or a list of one for each lane.
+        seed: an int s gives lane i the seed s + i; or one for each lane. options: as in a single
+        env, each number for all lanes that begin or with a first axis of lanes; "initial" may be a
+        list of one for each lane.
         """
         how = checked_options(options, "state", "parameters", "initial", "reset_mask")
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
@@ -529,9 +527,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def state(self) -> dict[str, Array]:
-        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,), units as
-        in a single env; and the actuator's state, under the names in options["state"].
-        ResetNeeded before a reset."""
+        """As in a single env, with a first axis of lanes. ResetNeeded before a reset."""
         state = self._after_reset("reading the state").state()
         return {k: v for k, v in state.items() if k != "energy"}
 
