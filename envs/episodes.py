@@ -148,15 +148,14 @@ class Episodes:
         self.started = self.ready = False
         # Whether a part writes the disturbance rows in each step; else only a hook does.
         self.pushes = bool(setup.parts.disturbance.largest_torque().any())
-        self.entries = Entries(self.rows, setup)
+        self.entries = entries = Entries(self.rows, setup)
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
-        self._copied = len(self.entries.copied)
+        self._copied = len(entries.copied)
         self._period = Entry(kernels.period)
         self._advance = Advance(batch.physics, batch.block_rows)
         self._no_commands, self._aside = np.zeros((0, batch.channels)), np.empty(len(batch.buffer))
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
-        copies = self.entries.copied, self.entries.settled
-        self._judging = Judging(setup.limit, resets_itself, *copies)
+        self._judging = Judging(setup.limit, resets_itself, entries.copied, entries.settled)
         self._judging_once = self._judging._replace(restarts=False)
 
     def __getstate__(self) -> dict[str, Any]:
