@@ -218,11 +218,6 @@ class CodeFiles:
                 temporary.unlink()
             raise
 
-    def flush(self) -> None:
-        """Remove the files."""
-        for path in self.beginning.parent.glob(f"{self.beginning.name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
 
 def keep_on_disk(dispatcher: Any) -> None:
     """Store the code of a numba dispatcher in `CodeFiles`, and run it as other processes load it.
