@@ -153,12 +153,8 @@ def _compilable(method: Any, signature: inspect.Signature) -> Any:
 
 def missing_methods(cls: type) -> list[str]:
     """The required methods that a class still lacks, as `name(arguments)`."""
-    found = ((name, getattr(cls, name)) for name in dir(cls))
-    return [
-        f"{name}{inspect.signature(method)}"
-        for name, method in found
-        if getattr(method, "is_required", False)
-    ]
+    lacking = inspect.getmembers(cls, lambda one: getattr(one, "is_required", False))
+    return [f"{name}{inspect.signature(method)}" for name, method in lacking]
 
 
 def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
