@@ -99,14 +99,9 @@ def _splat(builder, x, kind):
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), mask)
 
 
-def _each(operation, *tangents):
-    """The operation applied to tangents, vector by vector."""
-    return [operation(*parts) for parts in zip(*tangents, strict=True)]
-
-
 def _times(builder, tangent, x):
     factors = [_splat(builder, x, part.type) for part in tangent]
-    return _each(builder.fmul, tangent, factors)
+    return list(map(builder.fmul, tangent, factors))
 
 
 def _parts(context, builder, kind, x):
@@ -133,11 +128,11 @@ def _zero_tangent(kind):
 def _add(builder, a, da, b, db):
     if da is None or db is None:
         return builder.fadd(a, b), db if da is None else da
-    return builder.fadd(a, b), _each(builder.fadd, da, db)
+    return builder.fadd(a, b), list(map(builder.fadd, da, db))
 
 
 def _sub(builder, a, da, b, db):
-    minus = None if db is None else _each(builder.fneg, db)
+    minus = None if db is None else list(map(builder.fneg, db))
     return _add(builder, a, da, builder.fneg(b), minus)
 
 
@@ -146,7 +141,7 @@ def _mul(builder, a, da, b, db):
     right = None if db is None else _times(builder, db, a)
     if left is None or right is None:
         return builder.fmul(a, b), right if left is None else left
-    return builder.fmul(a, b), _each(builder.fadd, left, right)
+    return builder.fmul(a, b), list(map(builder.fadd, left, right))
 
 
 def _div(builder, a, da, b, db):
@@ -156,7 +151,7 @@ def _div(builder, a, da, b, db):
         return value, _times(builder, da, r)
     if da is None:
         return value, _times(builder, db, builder.fneg(builder.fmul(value, r)))
-    change = _each(builder.fsub, da, _times(builder, db, value))
+    change = list(map(builder.fsub, da, _times(builder, db, value)))
     return value, _times(builder, change, r)
 
 
@@ -215,7 +210,7 @@ for _unary in (operator.neg, operator.pos):
 def _lower_neg(context, builder, sig, args):
     kind = sig.return_type
     value, tangent = _parts(context, builder, kind, args[0])
-    return _dual(context, builder, kind, builder.fneg(value), _each(builder.fneg, tangent))
+    return _dual(context, builder, kind, builder.fneg(value), list(map(builder.fneg, tangent)))
 
 
 @lower_builtin(operator.pos, Dual)
@@ -276,7 +271,7 @@ def follow(typingctx, x, a, where):
             zero = ir.Constant(tangent.type, [0.0] * tangent.type.count)
             return builder.select(builder.fcmp_unordered("!=", tangent, zero), new, old)
 
-        return _dual(context, builder, DUAL, value, _each(choose, chosen, kept, other))
+        return _dual(context, builder, DUAL, value, list(map(choose, chosen, kept, other)))
 
     return DUAL(x, a, where), lower
 
@@ -324,7 +319,7 @@ def _widen(typingctx, values, v):
             total = _zero_tangent(DUAL)
             for n, along in enumerate(given):
                 slope = builder.extract_element(slopes, ir.Constant(ir.IntType(32), n))
-                total = _each(builder.fadd, total, _times(builder, along, slope))
+                total = list(map(builder.fadd, total, _times(builder, along, slope)))
             made.append(_dual(context, builder, DUAL, a, total))
         return context.make_tuple(builder, sig.return_type, made)
 
