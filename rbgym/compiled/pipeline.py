@@ -4,12 +4,12 @@ a potential is free: Python evaluates such calls before type inference, and dead
 
 import operator
 from collections.abc import Callable
-from graphlib import CycleError, TopologicalSorter
 from types import MethodType
 from typing import Any
 
 from numba import types
 from numba.core import ir
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
@@ -135,15 +135,6 @@ class InlineLaneBodies(InlineInlinables):
             del ir.Scope.__deepcopy__  # type: ignore[attr-defined]
 
 
-def _has_loop(blocks: dict[int, Any]) -> bool:
-    jumps = {label: block.terminator.get_targets() for label, block in blocks.items()}
-    try:
-        TopologicalSorter(jumps).prepare()
-    except CycleError:
-        return True
-    return False
-
-
 class Compiler(CompilerBase):
     """Numba's compiler with `KnownByClass` before dead branches are pruned. unrolls: whether loops
     of inlined functions are unrolled before the loops around them are vectorised."""
@@ -165,7 +156,7 @@ class Compiler(CompilerBase):
 
             def unroll() -> None:  # callers do all other optimisation
                 del library._optimize_final_module  # frees what the closure holds of the function
-                if self.unrolls and _has_loop(state.func_ir.blocks):
+                if self.unrolls and compute_cfg_from_blocks(state.func_ir.blocks).loops():
                     optimize()
 
             library._optimize_final_module = unroll
