@@ -1,12 +1,4 @@
-"""Decorators that compile every kernel of the package.
-
-- `@inlined`: scalar kernels on tuples of floats, inlined into their callers;
-- `@kernel_part`: parts of an entry point, inlined there;
-- methods of a `Record` (see rbgym.compiled.record): inlined too, selected by the class;
-- `@lane_body`: functions called directly in a loop over lanes;
-- `@outlined`: rarely used functions, compiled apart from their caller;
-- `@compiled`: the few entry points, stored in an on-disk cache.
-"""
+"""Decorators that compile every kernel of the package; `record` compiles the methods of classes."""
 
 import gc
 import importlib
