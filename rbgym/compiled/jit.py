@@ -147,8 +147,7 @@ class Entry:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Machine code cannot leave the process: a pickle names the kernel, a copy shares it.
-        function = getattr(self.kernel, "py_func", self.kernel)
-        return _entry, (function.__module__, function.__name__)
+        return _entry, (self.kernel.__module__, self.kernel.__name__)
 
 
 def _entry(module: str, name: str) -> Entry:
