@@ -12,8 +12,6 @@ Array = NDArray[np.float64]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LARGEST_COUNT = 2**53
-
 
 def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str = "iuf") -> Array:
     """The value as a float64 array of any shape, finite or not. Rejects text, complex and masked
@@ -98,7 +96,7 @@ def count(name: str, value: int, least: int = 1) -> int:
     if not (isinstance(value, int | np.integer) and is_number(value)) or value < least:
         allowed = "a positive integer" if least == 1 else f"an integer from {least} up"
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    if value > LARGEST_COUNT:
+    if value > 2**53:
         raise ValueError(f"{name} must be at most 2**53, got {value!r}")
     return int(value)
 
