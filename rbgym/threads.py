@@ -53,12 +53,11 @@ def over_ranges(
     a thread pays. The calling thread takes the first range, then, from the last range backwards,
     those that no other thread has started. When it returns or raises, no work is running any more.
     """
-    if _threads == 1 and largest is None:
+    number = max(1, -(-blocks // largest) if largest else min(_threads, blocks // fewest))
+    if number == 1:
         return [work(0, blocks)]
-    number = -(-blocks // largest) if largest else min(_threads, blocks // fewest)
-    ends = [blocks * part // max(number, 1) for part in range(max(number, 1) + 1)]
-    ranges = list(itertools.pairwise(ends))
-    if _threads == 1 or number < 2:
+    ranges = list(itertools.pairwise(blocks * part // number for part in range(number + 1)))
+    if _threads == 1:
         return [work(*one) for one in ranges]
     futures: list[Future[T]] = []
     try:
