@@ -53,8 +53,6 @@ class Physics(Record):
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
     `PrincipalFrame` or `TurnedFrame`. actuator: `rbgym.engine.actuation.Actuator`. rotors:
     `NoRotors` or `Rotors`.
-
-    Order of the rows: those of every body, potential, memory of the scheme, actuator, frame.
     """
 
     scheme: Any
