@@ -76,7 +76,7 @@ class _Samples(NamedTuple):
     rates: Array
     torques: Array
     rotors: Array
-    noise: tuple[float | None, float | None]
+    noise: Array  # of attitudes and of rates; nan where it is not given
 
 
 class _Guess(NamedTuple):
@@ -130,12 +130,12 @@ def identify(
     information, size = _information(H, _noise(data, r, spent))
     covariance = np.linalg.inv(information.sum(axis=0)) / np.outer(size, size)
     left = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - spent))
-    most = [np.inf if s is None else s * (1.0 + _RARE / np.sqrt(6.0 * len(r))) for s in data.noise]
+    most = data.noise * (1.0 + _RARE / np.sqrt(6.0 * len(r)))
     values, vectors = np.linalg.eigh(information.sum(axis=0))
     worst = vectors[:, 0] / np.sqrt(values[0]) / size  # one sigma along the worst known direction
     bent = (_errors(data, _moved(guess, worst))[0] - r - H @ worst) / _noise(data, r)[:, None]
     straight = np.sum(bent**2) < _NONLINEAR**2
-    fitted = straight and abs(gain) < 1e-2 and np.all(left < most)
+    fitted = straight and abs(gain) < 1e-2 and not np.any(left >= most)
     # A wrong sample would be an outlier: the largest error must be within the limit of chance.
     largest = np.max(np.abs(r).max(axis=(0, 2)) / np.maximum(left, _least(data)))
     normal = largest < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size))
@@ -189,12 +189,11 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
             "times must be less than half a turn apart at these rates, got a gap of "
             f"{gaps[k]:.6g} s with {omega[row].tolist()} in row {row}"
         )
-    names = "attitude_noise", "rate_noise"
-    a, b = (None if s is None else positive(k, s) for k, s in zip(names, noise, strict=True))
-    for name, sigma in zip(names, (a, b), strict=True):
-        if sigma is not None and not _NOISE[0] <= sigma <= _NOISE[1]:
+    for name, sigma in zip(("attitude_noise", "rate_noise"), noise, strict=True):
+        if sigma is not None and not _NOISE[0] <= positive(name, sigma) <= _NOISE[1]:
             raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {sigma!r}")
-    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
+    given = np.array(noise, dtype=np.float64)  # None becomes nan
+    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, given)
 
 
 def _rows(name: str, given: Any, *shapes: tuple[int, ...], used: int | None = None) -> Array:
@@ -355,8 +354,7 @@ def _least(data: _Samples) -> Array:
 def _noise(data: _Samples, r: Array, spent: ArrayLike = 0.0) -> Array:
     """Standard deviations (2,) of the noise: the given ones, or those of the errors."""
     shown = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - np.asarray(spent)))
-    given = [np.nan if s is None else s for s in data.noise]
-    return np.where(np.isnan(given), np.maximum(shown, _least(data)), given)
+    return np.where(np.isnan(data.noise), np.maximum(shown, _least(data)), data.noise)
 
 
 def _cost(data: _Samples, r: Array) -> float:
