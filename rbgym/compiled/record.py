@@ -1,12 +1,5 @@
 """Named tuples with compiled methods: schemes, potentials, actuators, parts of tasks.
 
-    class HeavyTop(Potential):
-        mgl: float
-        axis: Vector = (0.0, 0.0, 1.0)
-
-        def energy(self, o):
-            return self.mgl * dot(self.axis, o)
-
 Compiled code resolves `potential.energy(o)` by class while compiling and inlines it at no cost;
 in Python it is an ordinary method, so the algebra can be tested without compiling.
 """
