@@ -134,7 +134,7 @@ class TaskRows(Record):
     (
         first_row, goal_row, reference_row, sensor_row, outage_row, reward_row, tally_row,
         constraint_row, randomization_row, noise_row, observation_row, result_row, row_count,
-    ) = places("laid_out", 13)  # fmt: skip
+    ) = places(laid_out, 13)  # fmt: skip
 
     @known
     def is_noisy(self):

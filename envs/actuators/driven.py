@@ -178,7 +178,7 @@ class Driven(Actuator):
     (
         effector_row, modes_row, acting_row, applied_row, mounting_row, fault_row, shown_row,
         shown_modes_row, lag_row, queue_row, last_row,
-    ) = places("driven_layout", 11)  # fmt: skip
+    ) = places(driven_layout, 11)  # fmt: skip
     state_row = effector_row
 
     def rows_needed(self, physics):

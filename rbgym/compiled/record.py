@@ -84,8 +84,7 @@ class Record(tuple[Any, ...]):
         for name in fields:
             _FIELDS.setdefault(name, cls.__name__)
         for name, method in methods.items():
-            like = getattr(cls, getattr(method, "layout", name))
-            _compile_calls(cls, name, inspect.signature(like))
+            _compile_calls(cls, name, inspect.signature(method))
         remember_class(cls)
 
 
@@ -122,26 +121,12 @@ def known(method: F) -> F:
     return once  # type: ignore[return-value]
 
 
-def places(layout: str, count: int) -> Any:
+def places(layout: Any, count: int) -> list[Any]:
     """So many methods, each of which returns its entry of the tuple from the method `layout`."""
-
-    def place(entry: int) -> Any:
-        def method(self: Any, *args: Any) -> Any:
-            return getattr(self, layout)(*args)[entry]
-
-        method.layout, method.entry = layout, entry  # type: ignore[attr-defined]
-        return method
-
-    return map(place, range(count))
-
-
-def _compilable(method: Any, signature: inspect.Signature) -> Any:
-    """A method from `places` or `known` in a form that numba compiles: all names written out."""
-    if not hasattr(method, "layout"):
-        return inspect.unwrap(method)
-    first, *others = signature.parameters
-    call = f"{first}.{method.layout}({', '.join(others)})[{method.entry}]"
-    return eval(f"lambda {', '.join([first, *others])}: {call}")
+    own, *others = inspect.signature(layout).parameters
+    call = f"{own}.{layout.__name__}({', '.join(others)})"
+    # Numba compiles them only with all names written out.
+    return [eval(f"lambda {', '.join([own, *others])}: {call}[{k}]") for k in range(count)]
 
 
 def missing_methods(cls: type) -> list[str]:
@@ -162,10 +147,10 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
         return
 
     def resolve(self: Any, *args: Any) -> Any:
-        method = getattr(self.instance_class, name, None)
+        method: Any = getattr(self.instance_class, name, None)
         if getattr(method, "is_required", False):
             raise TypeError(f"{self.instance_class.__name__} lacks the method {name}{known}")
-        return _compilable(method, known)
+        return inspect.unwrap(method)
 
     resolve.__signature__ = signature  # type: ignore[attr-defined]
     overload(resolve, **_OVERLOADED)(resolve)

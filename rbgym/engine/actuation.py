@@ -91,7 +91,7 @@ class Actuator(Record):
         own = rotor_rate + (3 if self.turns_rotors() else 0)
         return command, disturbance, rotor_rate, own
 
-    command_row, disturbance_row, rotor_rate_row, own_row = places("layout", 4)
+    command_row, disturbance_row, rotor_rate_row, own_row = places(layout, 4)
 
     def rows_needed(self, physics):
         """Total number of rows; an actuator with rows of its own defines this."""
