@@ -185,8 +185,7 @@ _TEMPLATES: dict[str, Any] = {}
 
 def register_method(name: str, resolve: Callable[..., Any]) -> None:
     """Let compiled code call methods of this name; `resolve` returns the one to compile."""
-    template = make_overload_method_template(types.BaseNamedTuple, name, resolve, "never")
-    _TEMPLATES[name] = template
+    _TEMPLATES[name] = make_overload_method_template(types.BaseNamedTuple, name, resolve, "never")
 
 
 @infer_getattr

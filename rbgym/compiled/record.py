@@ -24,7 +24,6 @@ _METHODS: dict[str, inspect.Signature] = {}
 _FIELDS: dict[str, str] = {}  # and the first class that has it
 _KNOWN: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
 _MOST_KNOWN = 1000
-_OVERLOADED: Any = {"jit_options": INLINED, "strict": False}
 _FROM_NAMEDTUPLE = (
     "__new__", "__repr__", "__getnewargs__", "__match_args__",
     "_make", "_replace", "_fields", "_field_defaults",
@@ -153,5 +152,5 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
         return inspect.unwrap(method)
 
     resolve.__signature__ = signature  # type: ignore[attr-defined]
-    overload(resolve, **_OVERLOADED)(resolve)
+    overload(resolve, jit_options=INLINED, strict=False)(resolve)
     register_method(name, resolve)
