@@ -238,24 +238,14 @@ def value(typingctx, x):
 @intrinsic
 def merge(typingctx, a, x):
     """The dual with the value of a and the derivatives of x."""
+    result = x if isinstance(x, Dual) else DUAL
 
     def lower(context, builder, sig, args):
         a, _ = _parts(context, builder, sig.args[0], args[0])
         _, tangent = _parts(context, builder, sig.args[1], args[1])
-        return _dual(context, builder, DUAL, a, tangent)
+        return _dual(context, builder, result, a, tangent)
 
-    return DUAL(a, x), lower
-
-
-@intrinsic
-def _steeper(typingctx, a, slope, x):
-    """The dual with the value a and slope times the derivatives of x."""
-
-    def lower(context, builder, sig, args):
-        _, tangent = _parts(context, builder, sig.args[2], args[2])
-        return _dual(context, builder, x, args[0], _times(builder, tangent, args[1]))
-
-    return x(a, slope, x), lower
+    return result(a, x), lower
 
 
 @intrinsic
@@ -444,7 +434,8 @@ def refusals_in_one_line():
 def _root(x):
     y = math.sqrt(value(x))
     # At zero the slope is infinite; zero is taken, as for a length, whose minimum is there.
-    return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
+    slope = 0.5 / y if y > 0.0 else 0.0
+    return merge(y, slope * x)
 
 
 @register_jitable
@@ -463,23 +454,25 @@ _of_duals(abs, lambda x: -x if x < 0.0 else x)
 _of_duals(math.isfinite, lambda x: math.isfinite(value(x)))
 _of_duals(math.floor, lambda x: math.floor(value(x)))
 _of_duals(np.floor, lambda x: np.floor(value(x)))
-_of_duals(math.sin, lambda x: _steeper(math.sin(value(x)), math.cos(value(x)), x))
-_of_duals(math.cos, lambda x: _steeper(math.cos(value(x)), -math.sin(value(x)), x))
-_of_duals(math.exp, lambda x: _steeper(math.exp(value(x)), math.exp(value(x)), x))
-_of_duals(math.log, lambda x: _steeper(math.log(value(x)), 1.0 / value(x), x))
-_of_duals(math.tanh, lambda x: _steeper(math.tanh(value(x)), 1.0 - math.tanh(value(x)) ** 2, x))
-_of_duals(math.asin, lambda x: _steeper(math.asin(value(x)), _arc_slope(value(x)), x))
-_of_duals(math.acos, lambda x: _steeper(math.acos(value(x)), -_arc_slope(value(x)), x))
+_of_duals(math.sin, lambda x: merge(math.sin(value(x)), math.cos(value(x)) * x))
+_of_duals(math.cos, lambda x: merge(math.cos(value(x)), -math.sin(value(x)) * x))
+_of_duals(math.exp, lambda x: merge(math.exp(value(x)), math.exp(value(x)) * x))
+_of_duals(math.log, lambda x: merge(math.log(value(x)), 1.0 / value(x) * x))
+_of_duals(math.tanh, lambda x: merge(math.tanh(value(x)), (1.0 - math.tanh(value(x)) ** 2) * x))
+_of_duals(math.asin, lambda x: merge(math.asin(value(x)), _arc_slope(value(x)) * x))
+_of_duals(math.acos, lambda x: merge(math.acos(value(x)), -_arc_slope(value(x)) * x))
 
 
 def _power_of_dual(x, y):
     a, b = value(x), value(y)
-    return _steeper(a**b, b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0, x)
+    slope = b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0
+    return merge(a**b, slope * x)
 
 
 def _power_to_dual(x, y):
     a, b = value(x), value(y)
-    return _steeper(a**b, a**b * math.log(a) if a > 0.0 else 0.0, y)
+    slope = a**b * math.log(a) if a > 0.0 else 0.0
+    return merge(a**b, slope * y)
 
 
 def _power_of_both(x, y):
