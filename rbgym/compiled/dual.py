@@ -463,34 +463,15 @@ _of_duals(math.asin, lambda x: merge(math.asin(value(x)), _arc_slope(value(x)) *
 _of_duals(math.acos, lambda x: merge(math.acos(value(x)), -_arc_slope(value(x)) * x))
 
 
-def _power_of_dual(x, y):
-    a, b = value(x), value(y)
-    slope = b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0
-    return merge(a**b, slope * x)
-
-
-def _power_to_dual(x, y):
-    a, b = value(x), value(y)
-    slope = a**b * math.log(a) if a > 0.0 else 0.0
-    return merge(a**b, slope * y)
-
-
-def _power_of_both(x, y):
-    return merge(value(x) ** value(y), x ** value(y) + value(x) ** y)
-
-
 def _power(x, y):
-    if isinstance(x, Dual) and isinstance(y, Dual):
-        return _power_of_both
-    if isinstance(x, Dual):
-        return _power_of_dual if isinstance(y, types.Number) else None
-    return _power_to_dual if isinstance(y, Dual) and isinstance(x, types.Number) else None
+    a, b = value(x), value(y)
+    along_x = b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0
+    along_y = a**b * math.log(a) if a > 0.0 else 0.0
+    return merge(a**b, along_x * x + along_y * y)
 
 
-overload(math.pow)(_power)
-overload(operator.pow)(_power)
-
-
+_of_duals(math.pow, _power)
+_of_duals(operator.pow, _power)
 _of_duals(min, lambda a, b: b if b < a else a)
 _of_duals(max, lambda a, b: b if b > a else a)
 _of_duals(math.copysign, lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
