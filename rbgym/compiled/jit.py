@@ -2,8 +2,7 @@
 
 import gc
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,18 +111,6 @@ def compiled(function: F) -> F:
     return njit(**FAST)(function)  # type: ignore[no-any-return]
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the search for cyclic garbage, a sixth of the time of a compilation."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 class Entry:
     """A `compiled` kernel whose owner always passes arguments of the same types (arrays: dtype and
     layout): after the first call, `call` is the machine code itself. It skips numba's dispatch,
@@ -139,8 +126,13 @@ class Entry:
         call = self.kernel
         if MACHINE_CODE:
             signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
-            with _no_collection():
+            was_on = gc.isenabled()
+            gc.disable()  # the search for cyclic garbage takes a sixth of the time of a compilation
+            try:
                 self.kernel.compile(signature)
+            finally:
+                if was_on:
+                    gc.enable()
             call = self.kernel.overloads[signature].entry_point
         self.call = call
         return call(*args)
