@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import config, njit, typeof, types
+from numba import config, njit, typeof
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import overload
@@ -72,17 +72,8 @@ def with_item(values: tuple[Any, ...], k: int, item: Any) -> tuple[Any, ...]:
     return (*values[:k], item, *values[k + 1 :])
 
 
-@intrinsic
-def _fill(typingctx, values, item):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return context.make_tuple(builder, signature.return_type, [args[1]] * len(values))
-
-    filled: Any = types.UniTuple  # numba has no type hints for this class
-    return filled(item, len(values))(values, item), lower
-
-
 overload(one_each, jit_options=INLINED)(
-    lambda values, item: lambda values, item: _fill(values, item)
+    lambda values, item: eval(f"lambda values, item: ({'item, ' * len(values)})")
 )
 overload(with_item, jit_options=INLINED)(
     lambda values, k, item: lambda values, k, item: tuple_setitem(values, k, item)  # type: ignore[call-arg]
