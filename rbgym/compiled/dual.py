@@ -202,8 +202,7 @@ for _name, _sign in _COMPARISONS.items():
     _binary(getattr(operator, _name), _comparison(_sign), types.boolean)
 
 
-for _unary in (operator.neg, operator.pos):
-    type_callable(_unary)(lambda context: lambda a: a if isinstance(a, Dual) else None)
+type_callable(operator.neg)(lambda context: lambda a: a if isinstance(a, Dual) else None)
 
 
 @lower_builtin(operator.neg, Dual)
@@ -211,11 +210,6 @@ def _lower_neg(context, builder, sig, args):
     kind = sig.return_type
     value, tangent = _parts(context, builder, kind, args[0])
     return _dual(context, builder, kind, builder.fneg(value), list(map(builder.fneg, tangent)))
-
-
-@lower_builtin(operator.pos, Dual)
-def _lower_pos(context, builder, sig, args):
-    return args[0]
 
 
 @lower_cast(types.Float, Dual)
@@ -450,6 +444,7 @@ def _of_duals(function, implementation):
 
 
 _of_duals(math.sqrt, _root)
+_of_duals(operator.pos, lambda x: x)
 _of_duals(abs, lambda x: -x if x < 0.0 else x)
 _of_duals(math.isfinite, lambda x: math.isfinite(value(x)))
 _of_duals(math.floor, lambda x: math.floor(value(x)))
