@@ -163,7 +163,9 @@ def _is_number(kind):
     return isinstance(kind, Dual | types.Float | types.Integer)
 
 
-def _binary(operation, rule, result):
+def _binary(operation, rule, result=None):
+    """Define an operation by a rule for values and tangents; result: its type, if not a dual."""
+
     def typer_of(context):
         def typer(a, b):
             duals = {kind for kind in (a, b) if isinstance(kind, Dual)}
@@ -178,26 +180,21 @@ def _binary(operation, rule, result):
     def lower(context, builder, sig, args):
         a, da = _parts(context, builder, sig.args[0], args[0])
         b, db = _parts(context, builder, sig.args[1], args[1])
-        return rule(context, builder, sig.return_type, a, da, b, db)
+        found, tangent = rule(builder, a, da, b, db)
+        return found if result else _dual(context, builder, sig.return_type, found, tangent)
 
     for kinds in ((Dual, Dual), (Dual, types.Number), (types.Number, Dual)):
         lower_builtin(operation, *kinds)(lower)
 
 
-def _arithmetic(rule):
-    return lambda context, builder, kind, *parts: _dual(
-        context, builder, kind, *rule(builder, *parts)
-    )
-
-
 def _comparison(sign):
     compare = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
-    return lambda context, builder, kind, a, da, b, db: getattr(builder, compare)(sign, a, b)
+    return lambda builder, a, da, b, db: (getattr(builder, compare)(sign, a, b), None)
 
 
 for _name, _rule in _OPERATIONS.items():
-    _binary(getattr(operator, _name), _arithmetic(_rule), None)
-    _binary(getattr(operator, f"i{_name}"), _arithmetic(_rule), None)
+    _binary(getattr(operator, _name), _rule)
+    _binary(getattr(operator, f"i{_name}"), _rule)
 for _name, _sign in _COMPARISONS.items():
     _binary(getattr(operator, _name), _comparison(_sign), types.boolean)
 
