@@ -280,12 +280,10 @@ def _load_after_compiling(dispatcher: Any) -> None:
 @contextlib.contextmanager
 def announce_if_slow() -> Iterator[None]:
     """Print, once and only at a terminal, that code compiles if that takes over `PATIENCE`."""
-    if _announced or sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
     timer = threading.Timer(PATIENCE, _announce)
     timer.daemon = True
-    timer.start()
+    if sys.stderr is not None and sys.stderr.isatty():
+        timer.start()
     try:
         yield
     finally:
