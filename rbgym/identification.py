@@ -192,8 +192,8 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
     for name, sigma in zip(("attitude_noise", "rate_noise"), noise, strict=True):
         if sigma is not None and not _NOISE[0] <= positive(name, sigma) <= _NOISE[1]:
             raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {sigma!r}")
-    given = np.array(noise, dtype=np.float64)  # None becomes nan
-    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, given)
+    sigmas = np.array(noise, dtype=np.float64)  # None becomes nan
+    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, sigmas)
 
 
 def _rows(name: str, given: Any, *shapes: tuple[int, ...], used: int | None = None) -> Array:
