@@ -11,6 +11,7 @@ WHICH ?= not long
 INTERPRETED = $(WHICH) and interpreted and not compiled
 COMPILED = $(WHICH) and (compiled or not interpreted)
 BENCH_ARGS ?=
+SEEDS ?= 1
 RUN ?= runs/demo
 
 BIN := .venv/bin
@@ -191,10 +192,8 @@ soak: .venv/.dev  ## long checks: hostile input, kills, drift over 1e9 steps, ga
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/train_every_task.py
 
-shelf: .venv/.dev  ## train a policy of every task with its defaults, two at a time, and say how long it took
-	@start=$$(date +%s); ls agents/pretrained | OPENBLAS_NUM_THREADS=1 \
-	    xargs -P 2 -I ID $(BIN)/rbgym train ID --out runs/pretrained/ID-0 && \
-	echo "trained in $$(( ($$(date +%s) - start) / 60 )) minutes"
+shelf: .venv/.dev  ## train a policy of every task with its defaults, two at a time, from SEEDS seeds
+	$(BIN)/python docs/studies/shelf.py --seeds $(SEEDS)
 
 cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 	$(BIN)/python docs/generate_cards.py
