@@ -239,12 +239,14 @@ class Imitation:
         shuffling = torch.Generator().manual_seed(self.rounds)
         inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
         wanted = torch.from_numpy(np.concatenate(self.said))
+        # Errors as small as the commands of the law, where it steers alone, count in full.
+        smooth = min(_SMOOTH, float(np.sqrt(np.mean(np.square(self.said[0])))))
         for epoch in range(epochs):
             self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
             for part in torch.split(torch.randperm(len(inputs), generator=shuffling), _BATCH):
                 self.optimiser.zero_grad()
                 loss = nn.functional.smooth_l1_loss(
-                    self.actor(inputs[part]), wanted[part], beta=_SMOOTH
+                    self.actor(inputs[part]), wanted[part], beta=smooth
                 )
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimiser.step()

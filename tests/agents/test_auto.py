@@ -194,7 +194,7 @@ def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monke
 def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     lanes = gym.make_vec(TASK, 4, max_episode_steps=10)
     law, shown = controllers.make("pd", lanes), run.normalizer_for(lanes)
-    network = Network.random((shown.mean.size, 4, 4), 0, normalizer=shown)
+    network = analytic.calm(Network.random((shown.mean.size, 4), 0, normalizer=shown))
     learner = auto.Imitation(lanes, law, network, 10)
     learner.one_round(training_seeds(0, 4), 1)
     learner.one_round(training_seeds(1, 4), 1)
@@ -202,8 +202,13 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     for met, said in zip(learner.met, learner.said, strict=True):
         expected = np.clip(law.predict(met)[0], -1.0, 1.0)
         np.testing.assert_allclose(said, expected, atol=1e-6)
-    assert learner.steps == 2 * 4 * 10
-    assert len(learner.met[0]) == 4 * 10
+    assert (learner.steps, len(learner.met[0])) == (2 * 4 * 10, 4 * 10)
+    # Small commands are fitted as well as large ones.
+    small = SimpleNamespace(predict=lambda *seen: (1e-3 * law.predict(*seen)[0], None))
+    other = auto.Imitation(lanes, small, network, 10)
+    other.one_round(training_seeds(0, 4), 1500)
+    fitted = analytic.as_network(network, other.actor).predict(other.met[0])[0]
+    assert np.std(fitted - other.said[0]) < 0.3 * np.std(other.said[0])
 
 
 @pytest.mark.interpreted
@@ -217,8 +222,7 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
             return np.zeros((2, 4)), None
 
     plain = Normalizer(np.zeros(width), np.ones(width))
-    network = Network.random((width, 4), 0, normalizer=plain)
-    learner = auto.Imitation(lanes, Recording(), network, 8)
+    learner = auto.Imitation(lanes, Recording(), Network.random((width, 4), 0, normalizer=plain), 8)
     learner.one_round([0, 1], 1)
     # Three steps, and one that only begins the next episode: its command is not learned from.
     assert flags == [True, False, False, False, True, False, False, False]
@@ -242,10 +246,8 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
 
 
 def test_the_command_that_a_shipped_policy_names_gives_its_hyperparameters():
-    for file in SHELF.rglob("policy.json"):
-        config = json.loads(file.read_text())
-        if config["algo"] != "auto":
-            continue
+    every = (json.loads(file.read_text()) for file in SHELF.rglob("policy.json"))
+    for config in (one for one in every if one["algo"] == "auto"):
         words = itertools.pairwise(shlex.split(config["command"]))
         pairs = (word.split("=", 1) for flag, word in words if flag == "--set")
         given = {"changes": {name: json.loads(value) for name, value in pairs}}
@@ -253,7 +255,7 @@ def test_the_command_that_a_shipped_policy_names_gives_its_hyperparameters():
         found = auto.recipe(job)  # with init_from, without the net_arch that a file may have
         had = {"passes": 4} | config["hyperparameters"]  # older files do not name this one
         own = {key: had.get(key, value) for key, value in found.items()}
-        assert own == found, file
+        assert own == found, config["command"]
 
 
 @pytest.mark.interpreted
