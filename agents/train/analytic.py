@@ -216,6 +216,7 @@ class Learner:
         """Fly a horizon in every lane, update the policy once and the critic several times.
         Returns the mean reward of a step."""
         started = time.perf_counter()
+        self._stagger()
         actor, critic = self._optimisers
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
         gain, seen = self._fly()
@@ -236,6 +237,16 @@ class Learner:
         self.iteration += 1
         self.seconds += time.perf_counter() - started
         return float(torch.stack([one.reward for one in seen]).mean())
+
+    def _stagger(self) -> None:
+        """Restart lanes, one after the other, in the time of the first episode. From then on an
+        iteration sees all parts of an episode; else the policy would learn them in turn, and forget
+        the others."""
+        horizon, lanes = self.chosen["horizon"], len(self._observation)
+        whole = min(self.env.env.episodes.setup.limit, horizon * self.chosen["iterations"])
+        begins = np.arange(lanes) * whole // (lanes * horizon) == self.iteration
+        if self.iteration and begins.any():
+            self._observation = self.env.restart(torch.from_numpy(begins), self._observation)
 
     def _pace(self) -> float:
         """Factor of the learning rate. It falls to zero over the training. In the `warm` iterations

@@ -95,6 +95,14 @@ class DifferentiableEnv:
         self._error = None
         return self._with_memory(torch.from_numpy(observation), ~self.ended)
 
+    def restart(self, lanes: torch.Tensor, observation: torch.Tensor) -> torch.Tensor:
+        """Start episodes in lanes, (n,) bool; returns the last observations with those of them."""
+        seen, _ = self.env.reset(options={"reset_mask": lanes.numpy()})
+        self.ended, before = self.ended & ~lanes, self.remembered
+        first = self._with_memory(torch.from_numpy(seen), lanes)
+        self.remembered = torch.where(lanes[:, None], self.remembered, before)
+        return torch.where(lanes[:, None], first, observation)
+
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
         if actions.shape != self.env.action_space.shape or not actions.is_floating_point():
