@@ -44,10 +44,7 @@ def tensors(folder: RunFolder) -> dict[str, np.ndarray]:
 
 
 def assert_same_weights(one: RunFolder, other: RunFolder) -> None:
-    first, second = tensors(one), tensors(other)
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        np.testing.assert_array_equal(value, second[name], err_msg=name)
+    np.testing.assert_equal(tensors(one), tensors(other))
 
 
 def test_a_run_leaves_model_log_config_and_results(tmp_path):

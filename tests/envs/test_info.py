@@ -61,10 +61,8 @@ def test_the_next_step_leaves_it_alone():
     kept, again = copy.deepcopy(info), pickle.loads(pickle.dumps(info))
     env.step(-action)
     env.reset()
-    assert info.keys() == kept.keys() == again.keys()
-    for name, value in info.items():
-        np.testing.assert_array_equal(value, kept[name])
-        np.testing.assert_array_equal(value, again[name])
+    np.testing.assert_equal(info, kept)
+    np.testing.assert_equal(info, again)
 
 
 def test_the_last_info_of_an_episode_is_that_before_the_reset():
