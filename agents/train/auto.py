@@ -239,7 +239,7 @@ class Imitation:
         shuffling = torch.Generator().manual_seed(self.rounds)
         inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
         wanted = torch.from_numpy(np.concatenate(self.said))
-        # Errors as small as the commands of the law, where it steers alone, count in full.
+        # Larger errors than the law's mean command, where it steers all lanes, count alike.
         smooth = min(_SMOOTH, float(np.sqrt(np.mean(np.square(self.said[0])))))
         for epoch in range(epochs):
             self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)

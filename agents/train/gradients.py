@@ -96,9 +96,12 @@ class DifferentiableEnv:
         return self._with_memory(torch.from_numpy(observation), ~self.ended)
 
     def restart(self, lanes: torch.Tensor, observation: torch.Tensor) -> torch.Tensor:
-        """Start episodes in lanes, (n,) bool; returns the last observations with those of them."""
+        """Begin the next episode in these lanes, (n,) bool. observation: the last one of all lanes.
+        Returns it with the first observations of the lanes that begin, and cuts the gradient."""
         seen, _ = self.env.reset(options={"reset_mask": lanes.numpy()})
-        self.ended, before = self.ended & ~lanes, self.remembered
+        self.ended, self.terminated = self.ended & ~lanes, self.terminated & ~lanes
+        self.detach()
+        before = self.remembered
         first = self._with_memory(torch.from_numpy(seen), lanes)
         self.remembered = torch.where(lanes[:, None], self.remembered, before)
         return torch.where(lanes[:, None], first, observation)

@@ -14,10 +14,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from train_every_task import DOCS, LEARNED, TRUE, condition_of, flown
 
@@ -28,7 +28,7 @@ from rbgym.agents.train import load_policy
 
 RUNS, PAGE = Path("runs") / "shelf", DOCS / "records" / "shelf.md"
 SECONDS = RUNS / "seconds.json"
-_AT_A_TIME = 2
+_AT_A_TIME, _WRITING = 2, threading.Lock()
 _HEAD = """# Every task learned
 
 `make shelf SEEDS={seeds}` trains every task with its recipe, `rbgym train ID --seed N`, two at a
@@ -43,28 +43,41 @@ within the seconds of the last column, with compilation and evaluations.
 """
 
 
-def trained(env_id: str, seed: int) -> tuple[str, float | None]:
-    """Train a task by the command; its folder's name and seconds, None if it was there already."""
+def train(env_id: str, seed: int) -> bool:
+    """Train a task by the command, and record its seconds if it began anew; whether it ended."""
     name = f"{env_id}-{seed}"
     if (RUNS / name / "results.json").exists():
-        return name, None
+        return True
+    is_new, started = not (RUNS / name / "config.json").exists(), time.perf_counter()
     command = [Path(sys.executable).with_name("rbgym"), "train", env_id, "--seed", str(seed)]
-    started = time.perf_counter()
     alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    subprocess.run([*command, "--out", RUNS / name], check=True, env=alone)
-    return name, time.perf_counter() - started
+    failed = subprocess.run([*command, "--out", RUNS / name], env=alone).returncode
+    if is_new and not failed:
+        record(name, time.perf_counter() - started)
+    return not failed
 
 
-def train(env_ids: list[str], seed: int) -> None:
-    """Train all tasks with a seed, and record the time of each and, if none was there, of all."""
-    started = time.perf_counter()
+def record(name: str, seconds: float) -> None:
+    """Add a time to the file of times."""
+    with _WRITING:
+        write_json(SECONDS, times() | {name: seconds})
+
+
+def times() -> dict[str, float]:
+    """Seconds by run, and by seed where all runs of a seed began anew."""
+    found: dict[str, float] = json.loads(SECONDS.read_text("utf-8")) if SECONDS.exists() else {}
+    return found
+
+
+def train_all(env_ids: list[str], seed: int) -> None:
+    """Train all tasks with a seed; ends the program where one failed, once the others are done."""
+    started, were_there = time.perf_counter(), [*RUNS.glob(f"*-{seed}")]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        found = list(pool.map(trained, env_ids, itertools.repeat(seed)))
-    known = json.loads(SECONDS.read_text("utf-8")) if SECONDS.exists() else {}
-    known |= {name: seconds for name, seconds in found if seconds is not None}
-    if all(seconds is not None for _, seconds in found):
-        known[f"seed {seed}"] = time.perf_counter() - started
-    write_json(SECONDS, known)
+        ended = list(pool.map(train, env_ids, itertools.repeat(seed)))
+    if not all(ended):
+        sys.exit("a training failed: see above")
+    if not were_there:
+        record(f"seed {seed}", time.perf_counter() - started)
 
 
 def compared(env_id: str, seeds: range, seconds: dict[str, float]) -> tuple[list[str], list[bool]]:
@@ -88,7 +101,7 @@ def compared(env_id: str, seeds: range, seconds: dict[str, float]) -> tuple[list
 
 def page(env_ids: list[str], seeds: range) -> str:
     """The page: a table, and the tasks of which a seed is below the law's interval."""
-    seconds: dict[str, Any] = json.loads(SECONDS.read_text("utf-8"))
+    seconds = times()
     found = {env_id: compared(env_id, seeds, seconds) for env_id in env_ids}
     whole = {seed: seconds[f"seed {seed}"] for seed in seeds if f"seed {seed}" in seconds}
     minutes = [f"All tasks with seed {n} took {s / 60:.0f} minutes." for n, s in whole.items()]
@@ -109,7 +122,7 @@ def main() -> None:
     seeds, env_ids = range(parser.parse_args().seeds), list(json.loads(LEARNED.read_text("utf-8")))
     RUNS.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
-        train(env_ids, seed)
+        train_all(env_ids, seed)
     PAGE.write_text(page(env_ids, seeds), "utf-8")
 
 

@@ -344,12 +344,11 @@ def along(
 
 
 def corrections_of(potential: Potential) -> int:
-    """How many Newton corrections make derivatives exact: the second derivatives of a user's
-    potential come from differences, good to ten digits; a second correction squares that error."""
-    kind = type(potential)
-    exact = kind.hessian is not Potential.hessian
-    exact = exact and kind.discrete_hessian is not Potential.discrete_hessian
-    return 1 if exact or potential.is_uniform() else 2
+    """How many Newton corrections make derivatives exact: the second derivatives of a potential
+    without an `of_lane` of its own, such as a user's, come from differences, good to ten digits; a
+    second correction squares that error."""
+    is_own = type(potential).of_lane is Potential.of_lane
+    return 2 if is_own and not potential.is_uniform() else 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ class Scheme(Record):
 
     def variant(self, free, rotors, symmetric):
         """The scheme, of equal memory, that steps such bodies; a constant. free: there is no
-        potential and no rotor, and a scheme of order four may replace the composition of this
+        potential and no rotor, and another scheme, of order four, replaces the composition of this
         kicked scheme. rotors: bodies have rotors. symmetric: their first two moments are equal."""
         return self
 

@@ -117,11 +117,14 @@ def test_an_episode_that_the_user_begins_has_the_gradient_of_any_other(mode):
 def test_lanes_that_restart_leave_the_others_and_their_memory_as_they_are():
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", 3, max_episode_steps=1), Trend(2, 5, 0.3))
     env.reset(seed=0)
-    seen, held, lanes = env.step(torch.ones(3, 3)).observation, env.remembered, [False, True, False]
+    actions = torch.ones(3, 3, requires_grad=True)
+    (seen := env.step(actions).observation).sum().backward()
+    held, lanes = env.remembered, [False, True, False]
     again = env.restart(torch.tensor(lanes), seen)
     assert env.ended.tolist() == [True, False, True]
     for one, before in ((again, seen), (env.remembered, held)):
         assert (one != before).any(dim=1).tolist() == lanes
+    env.step(actions).observation.sum().backward()  # not through the steps before
 
 
 def test_a_copy_differentiates_as_the_original_does():
