@@ -38,7 +38,7 @@ within the seconds of the last column, with compilation and evaluations.
 
 {minutes}
 
-| task | law | test set: law | seeds {names} | 1,000 fresh starts: law | seeds {names} | seconds |
+| task | law | test set: law | {names} | 1,000 fresh starts: law | {names} | seconds |
 |---|---|---:|---:|---:|---:|---:|
 """
 
@@ -105,7 +105,7 @@ def page(env_ids: list[str], seeds: range) -> str:
     found = {env_id: compared(env_id, seeds, seconds) for env_id in env_ids}
     whole = {seed: seconds[f"seed {seed}"] for seed in seeds if f"seed {seed}" in seconds}
     minutes = [f"All tasks with seed {n} took {s / 60:.0f} minutes." for n, s in whole.items()]
-    names = ", ".join(map(str, seeds))
+    names = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
     lines = [f"| {' | '.join(cells)} |" for cells, _ in found.values()]
     below = ["Below the law's interval with one seed or more:", ""]
     for n, where in enumerate(("on the test set", "on the fresh starts")):
