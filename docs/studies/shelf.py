@@ -31,8 +31,8 @@ SECONDS = RUNS / "seconds.json"
 _AT_A_TIME, _WRITING = 2, threading.Lock()
 _HEAD = """# Every task learned
 
-`make shelf SEEDS={seeds}` trains every task with its recipe, with no option but the
-seed, two at a time on two cores, and writes this page. Columns are success in %; "law" is the best law of
+`make shelf SEEDS={seeds}` trains every task with its recipe, with no option but the seed, two at
+a time on two cores, and writes this page. Columns are success in %; "law" is the best law of
 [the task](../training.md#results), with the lower end of its 95 % interval. Each command ended
 within the seconds of the last column, with compilation and evaluations.
 
