@@ -33,8 +33,8 @@ PRETRAINED = "pretrained"
 SHIPPED = {PRETRAINED: None} | {f"{PRETRAINED}-{one}": one for one in (BEHIND, DISPERSED)}
 # Arguments that gym.make, gym.make_vec and the functions here that call them set themselves.
 _RESERVED = {
-    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
-    "render_mode", "seed", "split", "vector_kwargs", "vectorization_mode", "wrappers",
+    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "estimator", "id", "num_envs",
+    "policy", "render_mode", "seed", "split", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
 
 
@@ -113,6 +113,8 @@ class Starts(NamedTuple):
         """Make a vector env with a lane for each start; `begin` resets it."""
         fit, mode = judged_kwargs if self.categories else in_time, AutoresetMode.DISABLED
         kwargs = fit(env_id, env_kwargs)
+        if kwargs.get("max_episode_steps", spec_of(env_id).max_episode_steps) is None:
+            raise ValueError(f"max_episode_steps must be given for {env_id}, which has no limit")
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
     def begin(self, env: Any) -> Any:

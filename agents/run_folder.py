@@ -7,11 +7,13 @@ import shutil
 import time
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rbgym.arguments import number
 
 _LARGEST_JSON = 2**26
 _DAY = 86_400.0  # s
@@ -35,12 +37,6 @@ class RunFolder:
         self.files = (self.results, self.policy, weights, self.model, self.normalizer,
                       self.checkpoint, self.config)  # fmt: skip
 
-    def read_config(self) -> dict[str, Any]:
-        """The content of config.json. Raises ValueError where the folder holds no run."""
-        if not self.config.is_file():
-            raise ValueError(f"{str(self.path)!r} is not a run folder: it has no config.json")
-        return read_json(self.config)
-
     def read_results(self) -> dict[str, Any]:
         """The content of results.json. Raises ValueError where a number is missing."""
         found = read_json(self.results)
@@ -49,10 +45,13 @@ class RunFolder:
                 raise ValueError(f"{key} must be a number in {str(self.results)!r}, got {value!r}")
         return found
 
-    def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
+    def claim(
+        self, config: dict[str, Any], resume: bool, restore: Callable[[Path], object] | None
+    ) -> dict[str, Any] | None:
         """Write config.json, or continue the same run or a shorter one; returns its results if it
         is finished. ValueError if the folder holds another run, a longer one, or other files.
-        resume: False empties it first."""
+        resume: False empties it first. restore: reads the checkpoint, or raises ValueError before a
+        finished run loses its results."""
         if not resume:
             for file in self.files:
                 file.unlink(missing_ok=True)
@@ -63,7 +62,7 @@ class RunFolder:
                 f"{str(self.path)!r} has no config.json, so its {', '.join(found)} may be of "
                 "something else: take another, or overwrite it"
             )
-        there = self.read_config() if found else config
+        there = read_json(self.config) if found else config
         differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
         alike = _without_length(there) == _without_length(config)
         if differing and not (alike and length(there) <= length(config)):
@@ -71,17 +70,24 @@ class RunFolder:
             raise ValueError(
                 f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"
             )
-        if not found or length(there) != length(config):
+        longer = length(there) != length(config)
+        if self.results.exists():
+            if not longer and all(file.exists() for file in self.files[:3]):
+                return self.read_results()
+            if restore is not None:
+                restore(self.checkpoint)
+            self.results.unlink()
+        if longer or not found:
             self.path.mkdir(parents=True, exist_ok=True)
-            self.results.unlink(missing_ok=True)
             write_json(self.config, config)
-        return self.read_results() if self.results.exists() else None
+        return None
 
 
-def length(config: dict[str, Any]) -> Any:
+def length(config: dict[str, Any]) -> float:
     """The length of a run: its timesteps, or the iterations among its hyperparameters."""
     given = config.get("hyperparameters")
-    return config.get("timesteps") or (isinstance(given, dict) and given.get("iterations")) or 0
+    iterations = given.get("iterations") if isinstance(given, dict) else None
+    return number(config.get("timesteps") or iterations or 0)
 
 
 def _without_length(config: dict[str, Any]) -> dict[str, Any]:

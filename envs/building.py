@@ -32,7 +32,7 @@ from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
 from rbgym.envs.parts.sensors import resolve_sensor
 from rbgym.envs.parts.starts import Start
-from rbgym.envs.rows import Part, Parts, TaskRows, checked_part
+from rbgym.envs.rows import Parts, TaskRows, checked_part, says
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 _SHORTEST = 1e-100  # s; shortest step whose reciprocal, squared, is a finite float
 _PULL = 1.5  # N m, a little over the largest torque towards a soft wall, which repels bodies
 _HOOKS = "reward", "termination", "disturbance", "observation"
+# Entries of `state` that every env has; with a position the body is drawn there.
+_OF_STATE = {"quaternion", "angular_velocity", "angular_momentum", "energy", "time",
+             "target_quaternion", "target_angular_velocity"}  # fmt: skip
 _SLACK = 1.05  # factor of the bounds of rates, for the error of the schemes
 
 
@@ -93,7 +96,9 @@ class Building:
         if not self.weight and task.potential is None and self.body.center_of_mass.any():
             self.body = self.body.about(self.body.center_of_mass)  # a free body turns about it
         self.dt = positive("dt", _or(given.dt, task.dt))
-        of_task = integrators.get(_or(given.integrator, task.integrator)).name == task.integrator
+        of_task = integrators.get(_or(given.integrator, task.integrator)).name == (
+            integrators.get(task.integrator).name
+        )
         usual = task.substeps if of_task else task.substeps_of_others
         self.substeps = count("substeps", _or(given.substeps, usual))
         if self.dt / self.substeps < _SHORTEST:
@@ -146,9 +151,7 @@ class Building:
         """Set sensor, goal, reference and potential; all parts share one orbit."""
         task, effector, pull = self.task, self.actuator.effector, self.pull
         hides = isinstance(task.form, Hidden) or "hidden" in _listed(self.given.observation)
-        self.sensor = resolve_sensor(
-            self.given.sensor, task.sensor, self.dt, task.rate_limit, hides=hides
-        )
+        self.sensor = resolve_sensor(self.given.sensor, self.dt, task.rate_limit, hides=hides)
         self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
         alone = self.sensor.sees_field() and effector.around is None
@@ -157,6 +160,8 @@ class Building:
         if self.sensor.sees_field() and effector.around is None and self.orbit is not None:
             raise ValueError(f"sensor must see no field without coils, got {self.given.sensor!r}")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
+        others = task.start, task.ends, task.more, task.shape, task.tally, self.goal
+        parts = (self.sensor, self.disturbance, self.reference, *others)
         gradient = "disturbance['gravity_gradient']"
         uses = {
             gradient: pull is True,
@@ -167,6 +172,9 @@ class Building:
             "sensor of the Sun": self.sensor.faces_sun(),
             "sensor that the Earth blinds": self.sensor.is_on_orbit(),
             "a magnetometer next to an actuator without coils": alone,
+            "a part that is on an orbit": any(
+                says(one, "is_on_orbit") or says(one, "faces_sun") for one in others
+            ),
         }
         needed = [name for name, does in uses.items() if does]
         if (needed or pull) and (own is not None or effector.needs == "scale"):
@@ -185,8 +193,7 @@ class Building:
                 raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
             potential = pull
         elif orbit:
-            parts: tuple[Part, ...] = self.sensor, self.disturbance, self.reference, self.goal
-            potential = orbit.record(pull is True, any(one.faces_sun() for one in parts))
+            potential = orbit.record(pull is True, any(says(one, "faces_sun") for one in parts))
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
         if "noise" in (self.given.randomization or ()) and not self.sensor.is_noisy():
@@ -323,6 +330,11 @@ class Building:
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.physics, self.parts)
+        if says(self.parts, "is_noisy") and not self.rows.is_noisy():
+            raise ValueError("is_noisy must be False unless a sensor or a disturbance is noisy")
+        keys = [*self.actuator.state_keys(), *self.parts.goal.state_keys()]
+        if taken := {name for name in keys if name in _OF_STATE or keys.count(name) > 1}:
+            raise ValueError(f"state_keys must be other names than {sorted(taken)}")
         if record.has_limits():
             row = record.own_row(batch.physics)
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))

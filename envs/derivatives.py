@@ -155,6 +155,8 @@ class Differentiation:
         kept = scheme.memory_size() if scheme.keeps_state() else 0
         for first, entries in (
             (batch.physics.memory_row(), {"memory": range(kept)} if kept else {}),
+            (rows.goal_row(), parts.goal.memory_entries(batch.physics)),
+            (rows.reference_row(), parts.reference.memory_entries(batch.physics)),
             (rows.reward_row(), parts.reward.memory_entries(batch.physics)),
             (rows.sensor_row(), parts.sensor.memory_entries(batch.physics)),
             (rows.outage_row(), parts.outage.memory_entries(batch.physics)),

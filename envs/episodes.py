@@ -73,9 +73,8 @@ class Entries:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
         result, goal, counted = rows.result_row(), rows.goal_row(), parts.tally.counted
         orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
-        # Without rows for its terms, a reward is a single term.
-        own_terms = parts.reward.rows_needed(physics) > 0
-        term = rows.reward_row() if own_terms else result + at.REWARD
+        # A reward of one term has no row for it.
+        term = rows.reward_row() if len(setup.terms) > 1 else result + at.REWARD
         places = {
             "attitude_error": (result + at.ERROR, 1),
             "rate_error": (result + at.RATE_ERROR, 1),
@@ -321,7 +320,8 @@ class Episodes:
         batch, hooks, self.commands = self.batch, self.setup.hooks, commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
-            pushed = batch.rows(row, 3) if self.pushes else 0.0
+            before = batch.rows(row, 3)
+            pushed = before if self.pushes else 0.0
             batch.put_rows(row, pushed + self._hooked("disturbance", (3,)))
         self.ready = False
         outputs = self.room(self.size)
@@ -332,6 +332,8 @@ class Episodes:
                 work = partial(self.period, batch.buffer, commands, outputs, self._judging)
                 over_ranges(batch.blocks, work)
         except ValueError:
+            if "disturbance" in hooks:
+                batch.put_rows(row, before)
             self.ready = True
             raise
         return self._apply_hooks(outputs) if hooks else outputs
@@ -359,10 +361,10 @@ class Episodes:
         """Call a hook for all lanes; ValueError if it returns a wrong shape."""
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
-    def now(self) -> tuple[Array, Flags]:
-        """The current numbers and flags of `Outputs`, for the bodies only."""
+    def now(self, entries: Entries | None = None) -> tuple[Array, Flags]:
+        """The current numbers and flags of `Outputs`, for the bodies only; entries: other ones."""
         rows = self.batch.block_view()
-        numbers = rows[:, self.entries.copied].transpose(1, 0, 2)
+        numbers = rows[:, (entries or self.entries).copied].transpose(1, 0, 2)
         over, late, streak = (self.row(row) for row in (at.TERMINATED, at.TRUNCATED, at.STREAK))
         flags = over > 0.0, late > 0.0, self.batch.failed, streak >= self.entries.settled
         return numbers.reshape(len(numbers), -1)[:, : self.size], np.stack(flags)
@@ -375,7 +377,8 @@ def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> Sta
     for name, key in places_of(physics.potential).items():
         state[name] = batch.rows(physics.potential_row() + key.first, key.width)[:, 0]
     for name, key in parts.goal.state_keys().items():
-        state[name] = batch.rows(rows.goal_row() + key.first, key.width)[:, 0]
+        values = batch.rows(rows.goal_row() + key.first, key.width)
+        state[name] = values[:, 0] if key.width == 1 else values
     state["time"] = dt * batch.rows(rows.first_row() + at.ELAPSED, 1)[:, 0]
     target = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], (n, 1))
     if parts.goal.has_target():

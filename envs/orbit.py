@@ -55,7 +55,8 @@ EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
 _J2, _EQUATOR = 1.08262668e-3, 6378.137e3  # oblateness, and radius of the equator [m]
 _DIPOLE, _IGRF = "dipole", "igrf"
 _OBLIQUITY = math.radians(23.44)  # of the ecliptic
-# The Sun: longitude of perigee in 2026, in turns, and the equation of the centre [rad].
+# The Sun: longitude of perigee in 2000 (now half a degree more, which moves the Sun by up to 0.015
+# degrees), in turns, and the equation of the centre [rad].
 _SUN_PERIGEE = 282.93 / 360.0
 _CENTRE, _CENTRE_2 = math.radians(1.915), math.radians(0.020)
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved

@@ -156,6 +156,7 @@ def place(
         batch.put_rows(turned, axes, lanes)
         episodes.started, episodes.ready = was
         raise
+    batch.put_rows(rows.goal_row(), np.zeros((n, goal.rows_needed(rows.physics))), lanes)
     if goal.has_target():
         batch.put_rows(rows.goal_row(), target / length, lanes)
     for row, values in others.items():

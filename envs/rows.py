@@ -46,8 +46,8 @@ class Key(NamedTuple):
 class Part(Record):
     """Base of all parts of a task, see rbgym.envs.parts.
 
-    is_noisy: whether it uses the episode's noise key. is_on_orbit: whether it needs an orbit;
-    faces_sun: whether it needs an orbit with a Sun.
+    is_noisy: whether it uses the episode's noise key, which sensors and disturbances may.
+    is_on_orbit: whether it needs an orbit; faces_sun: whether it needs an orbit with a Sun.
     """
 
     is_noisy = constant(False)
@@ -55,8 +55,12 @@ class Part(Record):
     faces_sun = constant(False)
 
     def rows_needed(self, physics):
-        """Number of rows of its own; known while compiling."""
+        """Number of rows of its own, which hold finite numbers; known while compiling."""
         return 0
+
+    def memory_entries(self, physics: Any) -> dict[str, range]:
+        """Rows of its memory on which its next result depends smoothly, by name."""
+        return {}
 
     def sketch(self, instant):
         """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
@@ -73,6 +77,13 @@ def checked_part(argument: str, value: Any, kind: type) -> Any:
             f"{argument} must be of a class with the methods {', '.join(missing)}, got {value!r}"
         )
     return value
+
+
+def says(part: Any, name: str) -> bool:
+    """Whether a part, or one inside it, returns True for `name`, such as `is_noisy`."""
+    return isinstance(part, tuple) and bool(
+        getattr(part, name, bool)() or any(says(one, name) for one in part)
+    )
 
 
 class Parts(NamedTuple):

@@ -82,7 +82,7 @@ class Task:
     docked: tuple[float, float] | None = None
     momentum: float = math.inf
     tally: Tally = field(default_factory=Tally)
-    sensor: Sensor = field(default_factory=Sensor)
+    sensor: Mapping[str, Any] | Sensor | None = None
     reference: Callable[[float], Reference] = lambda dt: Reference()  # a target at rest
     more: More = field(default_factory=More)
     form: Form | None = None
@@ -99,7 +99,8 @@ class Task:
         form = None if self.form is None else self.form.label
         if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
             said.pop("observation", None)  # the default: not a choice of the user
-        layers.add(TASK, {"actuator": self.actuator, "orbit": self.orbit, "observation": form})
+        of_task = {"actuator": self.actuator, "orbit": self.orbit, "observation": form}
+        layers.add(TASK, {**of_task, "sensor": self.sensor})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:

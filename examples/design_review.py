@@ -15,7 +15,7 @@ from rbgym.agents.campaigns import Replay, pictures
 from rbgym.agents.judge import evaluate
 
 # %% [markdown]
-# Six numbers of a data sheet, and what follows from them: the torque about each body axis [N m],
+# Eight numbers of a data sheet, and what follows from them: the torque about each body axis [N m],
 # and the rate at which an episode ends [rad/s].
 
 # %%

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A satellite that wakes up
 #
-# A 3U CubeSat leaves its dispenser, tumbles, and knows no attitude. One law brings it to where it
-# is to point, and flies as C too. This needs `rbgym[agents]` and gcc, and takes 20 s.
+# A 3U CubeSat leaves its dispenser, tumbles, and knows no attitude. One law brings it to
+# its target, and flies as C too. This needs `rbgym[agents]` and gcc, and takes 20 s.
 #
 # ![A 3U CubeSat detumbles, turns its panels to the Sun, and points](../pictures/wake_up.gif)
 

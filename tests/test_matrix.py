@@ -89,10 +89,10 @@ def equation(name, potential, x):
 
 
 @pytest.mark.parametrize("potential", POTENTIALS)
-@pytest.mark.parametrize("name", IMPLICIT)
-def test_the_derivative_of_each_equation_is_that_of_its_differences(name, potential):
+@pytest.mark.parametrize(("name", "size"), [*((n, 1) for n in IMPLICIT), ("bbtrapwd", 12)])
+def test_the_derivative_of_each_equation_is_that_of_its_differences(name, size, potential):
     potential = POTENTIALS[potential]
-    x, d = np.array([0.05, 0.11, -0.07]), 1e-5
+    x, d = size * np.array([0.05, 0.11, -0.07]), 1e-5
     _, dF = equation(name, potential, x)
     ends = [
         (equation(name, potential, x + d * k)[0], equation(name, potential, x - d * k)[0])

@@ -235,8 +235,8 @@ def checksums(value: Any) -> list[str | None]:
 
 
 def _checksum(value: Any) -> str | None:
-    content = _content(value)
     try:
+        content = _content(value), _content(getattr(type(value), "predict", None))
         first, again = joblib.hash(content), joblib.hash(pickle.loads(pickle.dumps(content)))
     except Exception:  # of any type, from the object's own code
         return None
@@ -276,11 +276,11 @@ class Pilot:
     def digests(self) -> dict[str, Any]:
         """Checksums, which reveal that a trained policy or an object was replaced."""
         found = {name: checksums(one) for name, one in self.plan.policies.items()}
-        return {name: one for name, one in found.items() if one} | {
+        return {
             name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
             for name, one in self.contenders.items()
             if one.config is not None
-        }
+        } | {name: one for name, one in found.items() if one}
 
     def _reads(self, one: Contender) -> dict[str, Any]:
         return {n: one.env_kwargs[n] for n in _READ if n in one.env_kwargs}
@@ -353,7 +353,7 @@ class Pilot:
         for name, values in env.parameters.items():
             if name == "inertia" and differing & {"inertia", "axes"}:
                 found |= {f"inertia.{2 * a}": values[:, k, k].copy() for k, a in enumerate("xyz")}
-            elif name in differing and values.any():
+            elif name in differing:
                 put(found, name, values)
         found["start.attitude_error_deg"] = np.degrees(player.info["attitude_error"])
         found["start.rate_error_deg_s"] = np.degrees(player.info["rate_error"])

@@ -42,10 +42,13 @@ class Replay:
 
     @classmethod
     def of(
-        cls, campaign: Campaign, run: int, contender: str | None = None, video: Path | None = None
-    ) -> "Replay":
+        cls, campaign: Campaign, run: int, contender: str | None = None,
+        video: Path | str | None = None,
+    ) -> "Replay":  # fmt: skip
         """Fly the run's group again as the campaign did, to the last bit. contender: by default the
         first. video: a film to write, .mp4 or .gif. ValueError for an unknown run or contender."""
+        if video is not None:
+            videos.require(video := Path(video))
         if count("run", run, 0) >= campaign.runs:
             raise ValueError(f"run must be from 0 to {campaign.runs - 1}, got {run!r}")
         name = next(iter(campaign.plan.policies)) if contender is None else contender

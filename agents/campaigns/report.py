@@ -89,9 +89,11 @@ class Requirement:
         limit = 1.0 if of_success else number(given.get(side[0] if side else ""))
         if len(side) != 1 or not math.isfinite(limit):
             raise ValueError(f"{argument} must have one number {' or '.join(sides)}, got {value!r}")
-        for name in (share, "confidence"):
-            if not 0.0 < number(shares.get(name)) < 1.0:
-                raise ValueError(f"{argument}: {name} must be between 0 and 1, got {value!r}")
+        for name, least in ((share, 0.0), ("confidence", 0.5)):
+            if not least < number(shares.get(name)) < 1.0:
+                raise ValueError(
+                    f"{argument}: {name} must be between {least:g} and 1, got {value!r}"
+                )
         return cls(figure, float(shares[share]), float(shares["confidence"]), limit,
                    side[0] == "at_most")  # fmt: skip
 
@@ -240,7 +242,8 @@ class Report:
             print_table(heading, ("figure", "difference"), rows)
         for name, of in self.effects.items():
             print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
-                (next(filter(None, pair)).name, *(cell for one in pair for cell in _effect(one)))
+                (" / ".join(dict.fromkeys(one.name for one in pair if one)),
+                 *(cell for one in pair for cell in _effect(one)))
                 for pair in strongest(of, _MOST)
             ])  # fmt: skip
         if of_budget := [one for one in self.budget if one.figure in _OF_BUDGET]:

@@ -49,7 +49,8 @@ class Dispersions:
         self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
     ) -> None:
         self.nominal, self.seed, self.without = nominal, seed, without
-        self.sources = [self._source(n, one) for n, one in spread.items() if n != _COVARIANCE]
+        names = sorted({*spread} - {_COVARIANCE})  # one order in all groups of a folder
+        self.sources = [self._source(name, spread[name]) for name in names]
         self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
         numbers = [number for one in self.sources for number in one.numbers]
         self.columns = [place.columns[k] for place, k in numbers]
@@ -189,11 +190,9 @@ class Dispersions:
         for one in self.sources:
             if one.per_group != (kind == _GROUP):
                 continue
-            rows = [
-                np.random.Generator(self._philox(kind, k, one.name, int(attempt)))
-                for k, attempt in zip(of, tries, strict=True)
-            ]
-            values = one.quantiles(np.array([row.random(len(one.numbers)) + _TINY for row in rows]))
+            bits = (self._philox(kind, k, one.name, int(t)) for k, t in zip(of, tries, strict=True))
+            rows = [np.random.Generator(one_run).random(len(one.numbers)) for one_run in bits]
+            values = one.quantiles(np.array(rows) + _TINY)
             for (place, k), column in zip(one.numbers, values.T, strict=True):
                 rest = np.full(len(place.labels), np.nan) if place.level == START else place.default
                 found.setdefault(place.name, np.tile(rest, (len(of), 1)))[:, k] = column
@@ -212,7 +211,7 @@ class Dispersions:
 
     def _philox(self, kind: int, of: int, name: str, attempt: int) -> Any:
         counter = [0, attempt, zlib.crc32(name.encode()), kind]
-        return np.random.Philox(counter=counter, key=[self.seed, of])
+        return np.random.Philox(counter=counter, key=np.array([self.seed, of], np.uint64))
 
 
 def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:

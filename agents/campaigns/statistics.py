@@ -68,7 +68,7 @@ class Sample(NamedTuple):
         both = np.isfinite(self.values) & np.isfinite(other.values)
         change = self.values[both] - other.values[both]
         value = float(change.mean()) if len(change) else math.nan
-        if not len(change) or np.ptp(change) == 0.0:
+        if not len(change):
             return Interval(value, value, value)
         groups = np.arange(len(both)) if self.groups is None else self.groups
         _, own = np.unique(groups[both], return_inverse=True)
@@ -144,6 +144,8 @@ def effects(
     found = list[Effect]()
     for draw, n in draws.items():
         values = columns[draw].astype(float)
+        if draw == "fault":
+            values = (values > 0.0).astype(float)  # of any kind
         if np.ptp(values) < _ROUNDING:
             continue
         sides = {False: values, True: np.abs(values - np.median(values))}
@@ -173,8 +175,9 @@ def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effec
 
 
 def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
-    """Spearman's rank correlation, and its interval; nan if one side is constant."""
-    if np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
+    """Spearman's rank correlation, and its interval; nan if one side is constant, or fewer
+    than five runs are independent."""
+    if n < _FEWEST or np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
         return math.nan, math.nan, math.nan
     r = float(np.corrcoef(ranks, others)[0, 1])
     z = math.atanh(min(max(r, -1.0 + 1e-15), 1.0 - 1e-15))
@@ -186,7 +189,7 @@ def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int) -> tuple[float
     """The rank-biserial correlation of ranks with a flag `there`, 2 a - 1 with a the area under the
     ROC curve, and its interval; nan if either value has fewer than five runs."""
     i, k = int(there.sum()), int((~there).sum())
-    if min(i, k) < _FEWEST or np.ptp(ranks) == 0.0:
+    if min(i, k, n) < _FEWEST or np.ptp(ranks) == 0.0:
         return math.nan, math.nan, math.nan
     a = (float(ranks[there].sum()) - 0.5 * i * (i + 1)) / (i * k)
     p, q = a / (2.0 - a), 2.0 * a * a / (1.0 + a)

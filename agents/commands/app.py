@@ -67,7 +67,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
         work = {
-            "train": "from the last checkpoint, if there is one",
+            "train": "from the last checkpoint, if there is one, without --overwrite",
             "campaign": "with the runs that are left",
         }
         left = work.get(ctx.invoked_subcommand)

@@ -118,18 +118,16 @@ def _replay(
     folder: Path, run: int, policy: list[str] | None, video: Path | None, as_json: bool
 ) -> None:
     from rbgym.agents.campaigns import Campaign, Replay
-    from rbgym.agents.judge import plots, videos
+    from rbgym.agents.judge import plots
 
-    if video is not None:
-        videos.require(video)
     if policy is not None and len(policy) > 1:
         raise ValueError(f"--policy must name one policy to replay, got {policy}")
     campaign = Campaign.open(folder)
     found = Replay.of(campaign, run, policy[0] if policy else None, video)
     stem = folder / "replays" / f"{run}-{found.contender.replace('/', '_')}"
     stem.parent.mkdir(exist_ok=True)
-    found.write_csv(stem.with_suffix(".csv"))
-    plots.save(found.figure(), stem.with_suffix(".png"))
+    found.write_csv(Path(f"{stem}.csv"))
+    plots.save(found.figure(), Path(f"{stem}.png"))
     if as_json:
         print_json(found.row)
     else:

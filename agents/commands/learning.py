@@ -42,7 +42,9 @@ def train(
     seeds: Annotated[
         int, Option(help="Number of seeds to train, from --seed on, into OUT/SEED.", min=1)
     ] = 1,
-    init_from: Annotated[Path | None, Option(help="Policy to start from.", exists=True)] = None,
+    init_from: Annotated[
+        Path | None, Option(help="Policy to start from.", exists=True, file_okay=False)
+    ] = None,
     timesteps: Annotated[Any | None, Option(help="Env steps; default as tuned.", **_STEPS)] = None,
     hyperparameters: Annotated[
         Path | None,

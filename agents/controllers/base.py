@@ -293,6 +293,12 @@ class Law(Controller):
         self.envelope: Array = np.diag(1.0 / self.limits[has]) @ np.eye(3)[has]
 
     @classmethod
+    def for_env(cls, env: Any, **gains: Any) -> Self:
+        made = super().for_env(plant := plant_of(env), **gains)
+        made.width = plant.reads or None
+        return made
+
+    @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if cls.slews and (not plant.target or plant.has_forces):
             raise ValueError(

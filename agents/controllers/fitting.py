@@ -185,7 +185,6 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         )
     if plant.scaling is not None:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
-    policy.width = plant.reads
     if plant.wheels is not None:
         rates = plant.columns["angular_velocity"].first
         shared = Allocated(
@@ -198,9 +197,9 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         dipole, field = plant.given["dipole"], plant.given["field"]
         return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)
     commands, channels = 6 if isinstance(policy, PosePD) else 3, plant.given["channels"]
-    if channels != commands:
+    if channels != commands or "torque" not in plant.commands:
         raise ValueError(
-            f"env must take {commands} commands for this controller, got {plant.actuator!r}, "
-            f"which takes {channels}"
+            f"env must take {commands} commands, named torque, for this controller, got "
+            f"{plant.actuator!r}, which takes {channels}, named {', '.join(plant.commands)}"
         )
     return policy

@@ -86,7 +86,7 @@ class Foreseeing(Controller):
     differ from what the env says. Their acceleration a_x is estimated: with omega_p the rates
     predicted a control period dt ago for now, a_x grows by 0.2 (omega - omega_p) / dt, and the
     prediction has a_x added. Without it a law's integral would bring the predicted attitude to the
-    target, and leave the true one beside it.
+    target, and leave the true one off it.
 
     of_means: the rates in the observation are means of the last control period, as gyros measure
     them. The prediction of that period says how much larger the rates at its end are.

@@ -92,11 +92,17 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen[0])
     if not (alike and policy.observation_space == own):
         policy.require(env_id, *seen)
+    require_period(policy, env_id, kwargs)
+    return kwargs
+
+
+def require_period(policy: TrainedPolicy, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
+    """Raise ValueError if the policy's memory was trained at another control period."""
     if getattr(policy.network, "memory", None) is not None:
-        able, dt = (setup_of(env_id, some).dt for some in (learned_in, kwargs))
+        learned_in = policy.config.get("env_kwargs", {})
+        able, dt = (setup_of(env_id, some).dt for some in (learned_in, env_kwargs))
         if dt != able:
             raise ValueError(f"dt must be {able!r} s, as the policy's memory learned, got {dt!r}")
-    return kwargs
 
 
 def readable_in(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
@@ -185,6 +191,8 @@ def play_from(
     current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
+    if isinstance(policy, TrainedPolicy):
+        require_period(policy, env_id, given)
     with closing(starts.env(env_id, given)) as env:
         own = controllers.Estimating.for_env(policy, env) if estimating else policy
         return _first_episodes(Player(own, env, starts), starts)

@@ -157,13 +157,12 @@ def read(folder: Path) -> TrainedPolicy:
 
 def names() -> list[str]:
     """The ids of the environments for which the package has a policy."""
-    return sorted(entry.name for entry in _SHELF.iterdir() if (entry / CONFIG).is_file())
+    return conditions(".")
 
 
 def conditions(name: str) -> list[str]:
     """The conditions, see `judge.card`, for which the package has a separate policy."""
-    folder = _SHELF / name
-    return sorted(one.name for one in folder.iterdir() if (one / CONFIG).is_file())
+    return sorted(one.name for one in (_SHELF / name).iterdir() if (one / CONFIG).is_file())
 
 
 def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:

@@ -62,7 +62,7 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
         env = DifferentiableEnv(lanes, network.memory)
         learner = Learner(env, network, chosen, job.seed)
-        if (finished := folder.claim(config, job.resume)) is not None:
+        if (finished := folder.claim(config, job.resume, learner.restore)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
             learner.restore(folder.checkpoint)

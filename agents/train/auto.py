@@ -66,15 +66,18 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     # The event of a violated limit has no derivative, so the reward also prices the margin.
     priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
+        learner, restore = None, None
         try:
             env = DifferentiableEnv(lanes, first.memory)
+            learner = analytic.Learner(env, first, chosen, job.seed)
+            restore = learner.restore
         except ValueError as error:  # a part of the env has no derivative
             if not laws or job.init_from:  # nothing is left to do
                 raise
-            env, why = None, error
-        if (finished := folder.claim(config, job.resume)) is not None:
+            why = error
+        if (finished := folder.claim(config, job.resume, restore)) is not None:
             return Training(folder, finished, None)
-        if env is None:
+        if learner is None:
             job.report(f"imitation only, as {why}")
         order, known = teachers(laws, config, job.report)
         resumed, started = folder.checkpoint.exists(), time.perf_counter()
@@ -89,18 +92,18 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 if run.is_better(run.worth(other, config), found):
                     network = other
         seconds = time.perf_counter() - started
-        if env is None:
+        if learner is None:
             found = run.judgement(network, config, steps, seconds)
             job.report(f"imitated: {run.summary(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
-            learner = analytic.Learner(env, network, chosen, job.seed)
             if resumed:
                 learner.restore(folder.checkpoint)
                 start = learner.steps
                 job.report(f"resuming {folder.path} from step {learner.steps}")
             else:
+                learner = analytic.Learner(env, network, chosen, job.seed)
                 learner.before, learner.seconds = steps, seconds
                 job.report(f"starts with: {run.summary(learner.judge(config))}")
                 run.put_policy(folder, config, learner.results, network, spaces)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from rbgym.arguments import count, flag, number, positive
+from rbgym.arguments import count, flag, positive
 from rbgym.envs.arguments import in_range, keys
 
 # Must lie in [0, 1]: nothing converges beyond.
@@ -134,7 +134,9 @@ def of_sb3(
             flag(key, value)
         elif isinstance(usual, int) and not isinstance(value, list):
             found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
-        elif isinstance(usual, float) and not (key in SCHEDULED and isinstance(value, str)):
+        elif (isinstance(usual, float) or key == "target_kl") and not (
+            key in SCHEDULED and isinstance(value, str)
+        ):
             in_range(key, value, 0, math.inf)
     if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
         raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
@@ -144,7 +146,5 @@ def of_sb3(
 
 def _whole(key: str, value: Any, least: int) -> int:
     """Convert to an integer a number that YAML may write as 1e6."""
-    if not least <= number(value) < float("inf") or value != int(value):
-        kind = "a positive integer" if least == 1 else f"an integer from {least} on"
-        raise ValueError(f"{key} must be {kind}, got {value!r}")
-    return int(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return count(key, int(value) if whole else value, least)

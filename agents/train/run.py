@@ -19,11 +19,12 @@ import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.controllers import Acquiring
+from rbgym.agents.judge.episodes import require_period
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
 from rbgym.agents.policies.memory import KINDS, Attitude, Integral, Memory, SunDirection, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
-from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
+from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, read_json, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.arguments import count, positive
 from rbgym.envs.arguments import named
@@ -85,6 +86,8 @@ class Job:
                 raise ValueError(f"{name} must be a path, got {value!r}")
         if Path(self.out).is_file():
             raise ValueError(f"out must be a folder, got the file {str(self.out)!r}")
+        if self.init_from and Path(self.init_from).resolve() == Path(self.out).resolve():
+            raise ValueError(f"out must be another folder than init_from, got {str(self.out)!r}")
         if self.init_from and self.algo not in ("auto", "apg"):
             raise ValueError(f"init_from plays no part with {self.algo}, got {self.init_from!r}")
 
@@ -188,7 +191,8 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
     memory = memory_for(env, memory_times(chosen))
     if config["init_from"]:
-        network = trained.load(Path(config["init_from"])).network
+        policy = trained.load(Path(config["init_from"]))
+        network = policy.network
         if not isinstance(network, Network):
             raise ValueError(f"init_from must be without an LSTM, got {config['init_from']!r}")
         if (network.width, network.sizes[-1]) != (seen.shape[0], done.shape[0]):
@@ -210,6 +214,8 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
         if isinstance(network.memory, Attitude):  # whose filter is that of this env's sensors
             finds = memory if isinstance(memory, Attitude) else Attitude(Acquiring.for_env(env))
             network = replace(network, memory=finds)
+        else:
+            require_period(policy, env_id, kwargs)
         if memory is not None and memory != network.memory:
             raise ValueError(
                 f"{', '.join(KINDS)} must be 0, or init_from's, {network.memory}, got {memory}"
@@ -218,7 +224,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             n = network.sizes[0]
             plain = Normalizer(np.zeros(n), np.ones(n) - 1e-8, clip=_UNBOUNDED, epsilon=1e-8)
             network = replace(network, normalizer=plain)
-        return network, (seen, done)
+        return replace(network, quaternions=quaternions_of(env)), (seen, done)
     if "rates" in chosen:
         variance, shown = np.ones(seen.shape[0]), read_by_networks(env).get("angular_velocity")
         if shown:
@@ -390,16 +396,18 @@ def finish(
 def put_policy(
     folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
-    """Write the current policy of a run, so that it can be judged before the run ends."""
+    """Write the current policy of a run, so that it can be judged before the run ends. ValueError
+    if another training has finished the run, or has begun another one in its folder."""
+    there = read_json(folder.config)
+    if folder.results.exists() or any(there.get(key) != config[key] for key in IDENTITY):
+        raise ValueError(f"another training has taken over {str(folder.path)!r}")
     content = {key: config[key] for key in (*IDENTITY, "versions", "git")}
     trained.write(folder.path, network, spaces, {**content, "training": results})
 
 
 def load_policy(folder: RunFolder | str | Path) -> TrainedPolicy:
-    """The trained policy of a run; ValueError if the run is not finished."""
-    folder = folder if isinstance(folder, RunFolder) else RunFolder(Path(folder))
-    folder.read_config()
-    return trained.read(folder.path)
+    """The policy of a run, the best so far if it is not finished; ValueError if none is there."""
+    return trained.read(folder.path if isinstance(folder, RunFolder) else Path(folder))
 
 
 def _versions() -> dict[str, str]:

@@ -322,5 +322,5 @@ def actors(env_id: str | None) -> list[str]:
         return []
     task_of(env_id)
     with closing(gym.make(env_id, disable_env_checker=True)) as env:
-        laws = controllers.for_env(env, planners=True)
+        laws = controllers.for_env(env)
     return [PRETRAINED, *laws] if env_id in trained.names() else laws

@@ -145,9 +145,12 @@ def merge(below: Any, above: Any) -> list[Element]:
         kind = _kind(cls)
         old = parts.get(kind)
         if isinstance(old, Combined):
-            parts[kind] = old.other if cls is ReactionWheels else old.wheels
-        elif kind is Effector and old is not None and kind not in named:
-            raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
+            lost = old.wheels if cls is ReactionWheels else old.other
+            if isinstance(lost, cls):
+                parts[kind] = old.other if lost is old.wheels else old.wheels
+        elif kind is Effector:
+            if isinstance(old, cls) and kind not in named:
+                raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
         else:
             parts.pop(kind, None)
     old, new = parts.get(Effector), named.get(Effector)

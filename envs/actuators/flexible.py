@@ -59,7 +59,7 @@ _MOST_DAMPED = 0.1  # of (damping ratio)^2 m: a body of a tenth of the inertia s
 
 @dataclass(frozen=True)
 class FlexibleModes(Element):
-    """Vibration modes of what is fixed to the body, beside any effector that only turns it.
+    """Vibration modes of what is fixed to the body, with any effector that only turns it.
 
     coupling: (3,) or up to four rows (n, 3), body axes [kg^0.5 m]: the angular momentum at rest
     over the rate of the modal coordinate. frequency [rad/s], damping (a ratio, at most 0.5): with

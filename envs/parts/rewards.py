@@ -43,13 +43,9 @@ class Reward(Part):
         """Clear the memory of the last episode when the next one starts."""
 
     def terms(self) -> tuple[str, ...]:
-        """Names of its terms, whose values stand in its first rows; without rows of its own there
-        is a single term, the reward."""
+        """Names of its terms; the values of several stand in its first rows, a single one is the
+        reward."""
         return ("reward",)
-
-    def memory_entries(self, physics: Physics) -> dict[str, range]:
-        """Rows of its memory on which the next reward depends smoothly, by name."""
-        return {}
 
 
 class Shape(Reward):
@@ -230,5 +226,7 @@ def resolve(
             raise ValueError(f"reward must have a weight that is not 0, got {value!r}")
     if weights == NAMED["dense"]:
         return shape  # the dense reward alone needs no sum, which is the quickest
+    if type(shape).rows_needed is not Part.rows_needed:
+        raise ValueError(f"reward must be 'dense' for a shape with a memory, got {value!r}")
     numbers = (in_range(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERMS)
     return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]

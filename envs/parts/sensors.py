@@ -580,13 +580,11 @@ class Instruments(Sensor):
         warn_unless_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
 
 
-def resolve_sensor(
-    value: Any, default: Sensor, dt: float, rate_limit: float, hides: bool = False
-) -> Sensor:
-    """The sensor of an argument: standard deviations, instruments, or a `Sensor`. hides: whether
-    only a star tracker shows the attitude."""
+def resolve_sensor(value: Any, dt: float, rate_limit: float, hides: bool = False) -> Sensor:
+    """The sensor of an argument: standard deviations, instruments, or a `Sensor`; None is without
+    errors. hides: whether only a star tracker shows the attitude."""
     if value is None or isinstance(value, Sensor):
-        found: Sensor = checked_part("sensor", default if value is None else value, Sensor)
+        found: Sensor = checked_part("sensor", Sensor() if value is None else value, Sensor)
         return found.suited(dt, rate_limit)
     given = keys("sensor", value, (*Noisy._fields, *_NUMBERS))
     if not given.keys() & _NUMBERS.keys():

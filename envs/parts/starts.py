@@ -52,9 +52,9 @@ class Start(Part):
             given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
         # Kernels are compiled for the types of the numbers.
         new = self._replace(**({name: float(x) for name, x in self._asdict().items()} | given))
-        for low in (name for name in fields if name.startswith("least_")):
+        for low in fields:
             high = low.removeprefix("least_")
-            if getattr(new, low) > getattr(new, high):
+            if high in fields and getattr(new, low) > getattr(new, high):
                 raise ValueError(
                     f"initial[{low!r}] must be at most {high} = {getattr(new, high)}, "
                     f"got {getattr(new, low)}"

@@ -47,10 +47,6 @@ class Sensor(Part):
     def calibrate(self, rows, buffer, i):
         """Draw the errors that stay constant in an episode, as biases."""
 
-    def memory_entries(self, physics: Physics) -> dict[str, range]:
-        """Rows of its memory on which the next measurement depends smoothly, by name."""
-        return {}
-
     def measure(self, rows, buffer, i, q, relative, omega):
         """Measure once a control period: the attitude body to world, the attitude relative to the
         target (or to the world if there is none), and the angular velocity."""
@@ -139,10 +135,6 @@ def in_its_frame(q, now, seen):
 
 class Outage(Part):
     """A failure of the sensors, whichever they are. This base class never happens."""
-
-    def memory_entries(self, physics: Physics) -> dict[str, range]:
-        """As of a `Sensor`."""
-        return {}
 
     def is_dead(self, rows, buffer, i):
         """Whether a fault has ended the measurements."""

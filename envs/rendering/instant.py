@@ -3,6 +3,7 @@ by a method `sketch(self, instant)`, which yields shapes of rbgym.envs.rendering
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import count
 from rbgym.envs.arguments import in_range
+from rbgym.envs.episodes import Entries
 from rbgym.envs.planning import episodes_of
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import (
@@ -231,7 +233,9 @@ def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
 
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
     """The scenes of the lanes of an unwrapped env that have trails, which it extends."""
-    state, info = env.episodes.state(), env.episodes.entries.of_all(*env.episodes.now())
+    episodes = env.episodes
+    entries = Entries(episodes.rows, replace(episodes.setup, info=("all",)))  # `info` may lack some
+    state, info = episodes.state(), entries.of_all(*episodes.now(entries))
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
         yield Instant(env, lane, one, known, trail).scene()

@@ -90,7 +90,7 @@ class MomentumDumpingEnv(AttitudeEnv):
 
 
 class MagneticDetumbleEnv(AttitudeEnv):
-    """Bring InnoCube from a tumble to rest with its coils, in little over an orbit.
+    """Bring InnoCube from a tumble to rest with its coils, within an orbit.
 
     ## Physics
     The satellite `innocube-3u`: 4.2 kg, moments 0.0441 and 0.007 kg m^2, on its orbit at 520 km,

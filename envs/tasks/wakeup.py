@@ -7,24 +7,22 @@ from rbgym.envs.actuators import Combined
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import TowardsSun
 from rbgym.envs.parts.observations import Hidden, TargetQuaternion
-from rbgym.envs.parts.sensors import Ephemeris, Instruments
 from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.tasks import innocube
 
-_SIDES = (
-    (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0),
-    (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0),
-)  # fmt: skip
 # Gyros with 0.15 degrees/sqrt(h) and a bias of 1 degree/h; cells with errors of 1 % of full light.
-_SEEING = Instruments(
-    angle_walk=4.4e-5, bias=4.8e-6, cell_noise=0.01, cell_bias=0.01, normals=_SIDES
-)
-_FIELD_ALONE = Instruments(field_noise=1e-7, field_bias=1e-7, gyro=False)  # 100 nT
+_SEEING = {
+    "gyro": {"angle_walk": 4.4e-5, "bias": 4.8e-6},
+    "coarse_sun": {"noise": 0.01, "bias": 0.01},
+}
+_FIELD_ALONE = {"magnetometer": {"noise": 1e-7, "bias": 1e-7}}  # 100 nT
 # Gyros with 0.3 degrees/sqrt(h) and a bias of 3 degrees/min, and sensors that give an attitude.
-_DRIFTING = Instruments(
-    angle_walk=1e-4, rate_walk=1e-6, bias=1e-3, cell_noise=0.01, cell_bias=0.01, normals=_SIDES,
-    field_noise=1e-7, field_bias=1e-7, ephemeris=Ephemeris(2.0 * innocube.THREE.coils.field),
-)  # fmt: skip
+_DRIFTING = {
+    "gyro": {"angle_walk": 1e-4, "rate_walk": 1e-6, "bias": 1e-3},
+    "coarse_sun": {"noise": 0.01, "bias": 0.01},
+    **_FIELD_ALONE,
+    "ephemeris": {},
+}
 _RATE = math.radians(5.0)  # largest rate after separation [rad/s]
 # Disturbances of a 3U: air and light on its long sides, and its residual dipole.
 _PANELS = {
@@ -70,7 +68,7 @@ class SunAcquisitionEnv(AttitudeEnv):
         difficulty={
             "easy": {"initial": {"rate": math.radians(1.0)}},
             "hard": {
-                "sensor": _SEEING._replace(bias=1e-5, cell_noise=0.02, cell_bias=0.02),
+                "sensor": {"gyro": {"bias": 1e-5}, "coarse_sun": {"noise": 0.02, "bias": 0.02}},
                 "randomization": innocube.UNSURE,
             },
         },
@@ -101,7 +99,7 @@ class SafeModeEnv(AttitudeEnv):
             **innocube.MagneticDetumbleEnv.task.difficulty,
             "hard": {
                 **innocube.MagneticDetumbleEnv.task.difficulty["hard"],
-                "sensor": _FIELD_ALONE._replace(field_noise=3e-7, field_bias=3e-7),
+                "sensor": {"magnetometer": {"noise": 3e-7, "bias": 3e-7}},
             },
         },
     )

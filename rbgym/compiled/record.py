@@ -64,6 +64,11 @@ class Record(tuple[Any, ...]):
         annotations = inspect.get_annotations(cls)
         fields = [name for name, kind in annotations.items() if "ClassVar" not in str(kind)]
         if fields:
+            if cls._fields != ("_",):
+                raise TypeError(f"{cls.__name__} may only add methods to {cls.__mro__[1].__name__}")
+            given = [name in cls.__dict__ for name in fields]
+            if given != sorted(given):
+                raise TypeError(f"{cls.__name__} must have fields with defaults last, got {fields}")
             defaults = [cls.__dict__[name] for name in fields if name in cls.__dict__]
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
             for name in (*_FROM_NAMEDTUPLE, *fields):
@@ -73,7 +78,8 @@ class Record(tuple[Any, ...]):
             for name, value in vars(cls).items()
             if isinstance(value, FunctionType) and not name.startswith("__")
         }
-        clashes = [(name, "methods") for name in fields if name in {*_METHODS, *methods}]
+        of_methods = {*_METHODS, *methods, "count", "index"}
+        clashes = [(name, "methods") for name in fields if name in of_methods]
         clashes += [(name, f"a field of {_FIELDS[name]}") for name in methods if name in _FIELDS]
         for name, other in clashes:
             raise TypeError(

@@ -64,7 +64,10 @@ class Batch:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
         each, fields = _bodies(bodies, size), _potentials(potential, size)
-        if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
+        # A user's potential is a constant of the kernel, one of ours a row of each lane.
+        own = type(fields[0]).of_lane is Potential.of_lane
+        several = len({*fields}) if own else len({type(one) for one in fields})
+        if len(each) != size or len(fields) != size or several > 1:
             raise ValueError(
                 f"bodies and potential must be one for all or {size} of one kind, "
                 f"got {len(each)} bodies and {len(fields)} potentials"

@@ -118,7 +118,7 @@ def project(physics, buffer, i):
     put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
     put_vector(buffer, i, L, vector_if(moved, L_1, L_0))
     buffer[i + E * LANES] = level if small | done else energy
-    buffer[i + CORRECTION * LANES] = size2 if moved & (size2 > largest) else largest
+    buffer[i + CORRECTION * LANES] = size2 if (not done) & (size2 > largest) else largest
     done = (not moved) | (error <= _ROUND_OFF)
     buffer[i + SOLVED * LANES] = 1.0 if done else 0.0
     return 0 if done else 1

@@ -241,7 +241,8 @@ def _new_state(physics, scheme, buffer, i, h, kicks):
     if scheme.has_unknowns():
         Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
         residual, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
-        pull = h * (potential.size(step.o_0) + potential.size(o_1))
+        pull = potential.size(step.o_0) + potential.size(o_1)
+        pull = h * (pull + potential.round_off(step.o_0, o_1))
         predicted = buffer[i + X_SIZE * LANES]
         solved = _is_solved(x, predicted, scheme.reach(), residual, terms + pull * pull)
         L_1 = scale(1.0 if solved else math.nan, L_1)

@@ -17,6 +17,8 @@ Omega_start = Omega_0, or dexp_{-Psi} Omega_0. In the first two a held torque u 
 Psi . u, and so they conserve the energy of a free body.
 """
 
+import math
+
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, known, required
 from rbgym.integrators.interface import (
@@ -94,14 +96,22 @@ def _size(body, step):
     return dot(Pi, Pi) + dot(h_w, h_w) + step.h * step.h * dot(u, u)
 
 
+# Taylor coefficients of the derivatives of b and c by y = |Psi|^2, to round-off up to y = 16.
+_SLOPES = tuple(
+    ((-1.0) ** k * k / math.factorial(2 * k + 2), (-1.0) ** k * k / math.factorial(2 * k + 3))
+    for k in range(16, 0, -1)
+)
+
+
 @inlined
 def _dexp_change(phi, omega):
-    """Derivative of dexp_{-Psi} omega with respect to phi = Psi/2; b' and c' to three terms."""
+    """Derivative of dexp_{-Psi} omega with respect to phi = Psi/2."""
     Psi = scale(2.0, phi)
     y, turn = dot(Psi, Psi), cross(Psi, omega)
     b, c = dexp_factors(y)
-    db = -1.0 / 24.0 + y / 360.0 - y * y / 13440.0
-    dc = -1.0 / 120.0 + y / 2520.0 - y * y / 120960.0
+    db, dc = 0.0 * y, 0.0 * y
+    for of_b, of_c in _SLOPES:
+        db, dc = db * y + of_b, dc * y + of_c
     stretch = add(scale(-2.0 * db, turn), scale(2.0 * dc, cross(Psi, turn)))
     # d/dPsi of Psi x (Psi x w) is -[Psi x w]x - [Psi]x [w]x, and [Psi]x [w]x = w Psi^T - (Psi.w) 1.
     bend = plus(outer(omega, Psi), skewed(-dot(Psi, omega), turn))

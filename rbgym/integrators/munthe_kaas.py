@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, real
+from rbgym.compiled.dual import with_duals
 from rbgym.compiled.jit import inlined, one_each, outlined, with_item
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Explicit, Integrator
 from rbgym.integrators.rotations import dexp_factors, exponential
@@ -33,6 +34,7 @@ from rbgym.quaternion import (
 
 _REACH = 16.0  # |Psi|^2 up to which the series are exact to round-off
 _SWEEPS = 200
+_SWEEPS_OF_DUALS = 40  # as many derivatives need, though the values stay
 _LAST_CHANGE = 1e-30  # squared, relative
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -113,6 +115,14 @@ class Tableau(Explicit):
         return _end_of_step(step, Psi, impulse, solved)
 
 
+def _least_sweeps(x):
+    """Sweeps after which nothing may change any more: from rest, the first one changes nothing."""
+    return 1
+
+
+with_duals(_least_sweeps, lambda x: _SWEEPS_OF_DUALS)
+
+
 @outlined
 def _solve(tableau, potential, body, step):
     """Psi, the impulse of the torques in body axes at the start, and whether that is a solution."""
@@ -122,7 +132,7 @@ def _solve(tableau, potential, body, step):
     slope, last = one_each(b, omega), one_each(b, scale(0.0, omega))
     force = one_each(b, potential.torque(step.u, step.o_0))
     solved = False
-    for _ in range(_SWEEPS):
+    for sweep in range(_SWEEPS):
         change = size = largest = 0.0
         for k in range(stages):
             Psi, impulse = _ZERO, _ZERO
@@ -138,7 +148,8 @@ def _solve(tableau, potential, body, step):
             force = with_item(force, k, T)
         if not largest <= _REACH:
             break
-        if tableau.one_sweep or change <= _LAST_CHANGE * size:
+        done = (sweep >= _least_sweeps(step.Pi_0[0])) & (change <= _LAST_CHANGE * size)
+        if tableau.one_sweep or done:
             solved = True
             break
     Psi, impulse = _ZERO, _ZERO

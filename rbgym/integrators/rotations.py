@@ -21,25 +21,17 @@ def exponential(phi):
     return (1.0 - 2.0 * y * s * s, k * phi[0], k * phi[1], k * phi[2])
 
 
+_QUOTIENTS = tuple(float(n * (n + 1)) for n in range(28, 2, -2))
+
+
 @inlined
 def dexp_factors(y):
     """b = (1 - cos t)/t^2 and c = (1 - sin(t)/t)/t^2 for y = t^2 <= 16, to round-off."""
     cos, sinc = even_odd(y / 16.0)
     b = 0.5 * (cos * sinc) * (cos * sinc)  # (1 - cos t)/2 = sin(t/2)^2
-    c = 1.0 - y / 930.0
-    c = 1.0 - y / 812.0 * c
-    c = 1.0 - y / 702.0 * c
-    c = 1.0 - y / 600.0 * c
-    c = 1.0 - y / 506.0 * c
-    c = 1.0 - y / 420.0 * c
-    c = 1.0 - y / 342.0 * c
-    c = 1.0 - y / 272.0 * c
-    c = 1.0 - y / 210.0 * c
-    c = 1.0 - y / 156.0 * c
-    c = 1.0 - y / 110.0 * c
-    c = 1.0 - y / 72.0 * c
-    c = 1.0 - y / 42.0 * c
-    c = 1.0 - y / 20.0 * c
+    c = 1.0 - y / 930.0  # 30 * 31
+    for n in _QUOTIENTS:
+        c = 1.0 - y / n * c
     return b, c / 6.0
 
 

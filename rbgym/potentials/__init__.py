@@ -26,6 +26,17 @@ def checked(potential: Any) -> Potential:
     if potential is None:
         return NoPotential()
     if isinstance(potential, Potential):
+        home, *others = (
+            next(cls for cls in type(potential).__mro__ if name in vars(cls))
+            for name in ("of_lane", "energy", "gradient")
+        )
+        if home is not Potential and any(
+            cls is not home and issubclass(cls, home) for cls in others
+        ):
+            raise ValueError(
+                f"potential must be of a subclass of Potential itself, not of {home.__name__}, "
+                f"whose rows would replace its own methods, got {potential!r}"
+            )
         return potential.checked()
     raise ValueError(
         "potential must be None, NoPotential(), HeavyTop(mgl, axis), SoftWall(sign, axis), "

@@ -89,6 +89,10 @@ class Potential(Record):
         g = self.gradient(o)
         return math.sqrt(dot(g, g))
 
+    def round_off(self, o_0, o_1):
+        """Torque [N m] with the round-off that the divided difference has beyond that of `size`."""
+        return 0.0
+
     is_free = constant(False, "Whether V is zero everywhere.")
     is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
     moves = constant(False, "Whether the direction d changes with time.")
@@ -278,6 +282,10 @@ class OfBodyFrame(Potential):
     def gradient(self, o):
         return to_body(self.frame, self.potential.gradient(to_world(self.frame, o)))
 
+    def round_off(self, o_0, o_1):
+        d = sub(o_1, o_0)  # by which the round-off of V is divided
+        return 0.05 * abs(self.energy(o_1)) / math.sqrt(dot(d, d) + 1e-10)
+
 
 @inlined
 def _columns(x, y, z):
@@ -299,6 +307,8 @@ def unit_vector(name: str, value: Any) -> Vector:
 
 
 def _floats(name: str, value: Any) -> Any:
+    if isinstance(value, Potential):
+        return value.checked()
     if isinstance(value, tuple):
         return tuple(number(name, v) for v in value)
     return number(name, value)

@@ -150,6 +150,8 @@ class EnvSubject(Subject):
                 return None
             case GravityGradient(_, direction):
                 return np.asarray(direction, dtype=np.float64)
+        if getattr(potential, "moves", bool)():
+            raise ValueError(f"{self.title} must have no orbit, along which the potential moves")
         return np.array([0.0, 0.0, 1.0])
 
     def _see(self, env: Env) -> tuple[Array, ...]:

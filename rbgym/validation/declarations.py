@@ -115,7 +115,10 @@ def endurance(record: Integrator, case: Case, steps: int) -> list[Claim]:
     of a free body is compared bit for bit. For others the trend is the slope of a line fitted to
     the error, since a random walk has no trend."""
     of = record.name, case.kind
-    run = case.run(record, long_dt(record, case), steps)
+    try:
+        run = case.run(record, long_dt(record, case), steps)
+    except IntegrationError:
+        return [below(*of, "unsolved steps", "none", 1.0, 0.0)]
     L = run.angular_momentum
     size = float(np.linalg.norm(L[0]))
     claims = []

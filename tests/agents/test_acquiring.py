@@ -22,7 +22,9 @@ SENSOR = {
     "magnetometer": {"noise": 1e-7},
     "ephemeris": {},
 }
-EXACT = {"gyro": {}, "coarse_sun": {}, "magnetometer": {}, "ephemeris": {}}
+_NONE = {"noise": 0, "bias": 0}
+EXACT = {"gyro": {"angle_walk": 0, "rate_walk": 0, "bias": 0}, "coarse_sun": _NONE,
+         "magnetometer": _NONE, "ephemeris": {}}  # fmt: skip
 PYRAMIDS = [(x, y, z) for x in (-0.6, 0.6) for y in (-0.48, 0.48) for z in (-0.64, 0.64)]
 TRACKER = {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": 2.0, "latency": 2.0,
            "sun_exclusion": 0.1, "earth_exclusion": 0.01}  # fmt: skip

@@ -97,6 +97,7 @@ def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
         bits = (groups / name).read_bytes()
         (groups / name).write_bytes(bits[:at] + bytes([bits[at] ^ 255]) + bits[at + 1 :])
     assert content(flown(tmp_path)) == content(whole)
+    assert content(flown(tmp_path, spread=dict(reversed(SPREAD.items())))) == content(whole)
     with pytest.raises(ValueError, match=r"holds another campaign \(seed 3 -> 4\)"):
         flown(tmp_path, seed=4)
     (tmp_path / "campaign.json").unlink()
@@ -381,7 +382,7 @@ class Steady:
         return np.full((len(observation), 4), self.command), None
 
 
-def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_path):
+def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_path, monkeypatch):
     def fly(command, torque):
         push = lambda state: np.full((len(state["quaternion"]), 3), torque)  # noqa: E731
         kwargs = SHORT | {"actuator": [Lag(0.2), ReactionWheels.pyramid()], "disturbance": push}
@@ -394,6 +395,9 @@ def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_p
     for other in (0.4, 1e-4), (0.5, 2e-4):
         with pytest.raises(ValueError, match="holds another campaign"):
             fly(*other)
+    monkeypatch.setattr(Steady, "predict", lambda self, *seen, **known: (-self.command, None))
+    with pytest.raises(ValueError, match="holds another campaign"):
+        fly(0.5, 1e-4)
 
 
 @pytest.mark.compiled

@@ -73,6 +73,7 @@ def test_a_paired_interval_is_students_of_the_differences():
     grouped = Sample(ours, groups).more_than(Sample(ours * groups, groups))
     assert grouped.value == pytest.approx(np.mean(ours * (1 - groups)))
     assert grouped.low < 0.0 < grouped.high
+    assert Sample(ours[:1]).more_than(Sample(theirs[:1]))[1:] == (-math.inf, math.inf)
 
 
 def one(figure="ape_deg", **wanted):
@@ -120,7 +121,7 @@ def test_at_least_is_at_most_the_other_way_round():
     ({"ape_deg": {"quantile": 1, "at_most": 1}}, "quantile must be between 0 and 1"),
     ({"ape_deg": {"quantile": 0.9, "at_most": "x"}}, "must have one number"),
     ({"success": {"at_least": 1.2}}, "at_least must be between 0 and 1"),
-    ({"success": {"at_least": 0.9, "confidence": 95}}, "confidence must be between 0 and 1"),
+    ({"success": {"at_least": 0.9, "confidence": 95}}, "confidence must be between 0.5 and 1"),
     ({"ape_deg": [{"quantile": 0.9973, "at_most": 1}]}, "runs must be at least 1109 for .* got 99"),
 )
 def test_a_requirement_that_is_none_is_refused(require):
@@ -129,7 +130,7 @@ def test_a_requirement_that_is_none_is_refused(require):
 
 def test_a_rare_fault_stands_before_what_matters_less_and_sizes_are_told_from_signs():
     rng, n = np.random.default_rng(8), 2000
-    draws = {"fault": (rng.random(n) < 0.05) * 0.17, "tilt": rng.normal(size=n),
+    draws = {"fault": (rng.random(n) < 0.05) * rng.integers(1, 5, n), "tilt": rng.normal(size=n),
              "other": rng.normal(size=n)}  # fmt: skip
     ape = np.abs(draws["tilt"]) + 5.0 * (draws["fault"] > 0) + 0.1 * rng.normal(size=n)
     failed = (draws["fault"] > 0) & (rng.random(n) < 0.5)

@@ -126,6 +126,8 @@ def test_a_policy_of_a_condition_is_called_by_its_name_and_brings_what_it_was_tr
     assert dispersed.config == load("AttitudeSlew-v1", "dispersed").config != true.config
     with pytest.raises(ValueError, match="as the policy's memory learned, got 0"):
         contenders(["pretrained"], "DetumbleToPoint-v0", {"dt": 0.5})
+    with pytest.raises(ValueError, match="as the policy's memory learned, got 0"):
+        evaluate(load("DetumbleToPoint-v0"), "DetumbleToPoint-v0", 1, dt=0.5)
 
 
 def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():

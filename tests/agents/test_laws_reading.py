@@ -54,6 +54,14 @@ def test_columns_of_another_part_are_refused_though_they_are_as_wide(name, env_i
         controllers.make(name, with_more(env_id, **changes))
 
 
+@pytest.mark.parametrize("env_id", ["KeepOutSlew-v0", "AttitudeSlew-v1"])
+def test_a_law_made_by_its_class_reads_the_columns_that_the_env_fits_it_with(env_id):
+    env = quick_make(env_id)
+    seen, _ = env.reset(seed=0)
+    laws = controllers.AttitudePD.for_env(env), controllers.make("pd", env)
+    np.testing.assert_array_equal(*(law.predict(seen)[0] for law in laws))
+
+
 def rates_first(seen):
     return np.concatenate([seen[4:], seen[:4]])
 

@@ -19,9 +19,10 @@ from stable_baselines3 import PPO
 
 import rbgym.agents
 from damaged_runs import InterruptAt
+from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, presets, train
-from rbgym.agents.train.run import rank
+from rbgym.agents.train.run import put_policy, rank
 from rbgym.envs.parts.sensors import Instruments
 
 SMALL = {
@@ -156,8 +157,16 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
 
 
 def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
-    small_train(tmp_path, timesteps=1024, evaluate_every=512)
-    said: list[str] = []
+    folder = small_train(tmp_path, timesteps=1024, evaluate_every=512).folder
+    policy, whole, said = tensors(folder), folder.checkpoint.read_bytes(), list[str]()
+    folder.checkpoint.write_bytes(whole[:-1000])
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        small_train(tmp_path, timesteps=2000, evaluate_every=512)
+    assert small_train(tmp_path, timesteps=1024).resumed_from is None  # nothing is lost
+    folder.checkpoint.write_bytes(whole)
+    folder.policy.unlink()
+    assert small_train(tmp_path, timesteps=1024).resumed_from == 1024
+    np.testing.assert_equal(tensors(folder), policy)
     longer = small_train(tmp_path, timesteps=2000, evaluate_every=512, report=said.append)
     assert longer.resumed_from == 1024
     assert longer.results["timesteps"] == 2048  # whole rollouts
@@ -167,6 +176,16 @@ def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
     with pytest.raises(ValueError, match=r"another run \(timesteps 2000 -> 1024\)"):
         small_train(tmp_path, timesteps=1024)
     assert small_train(tmp_path, timesteps=2000).resumed_from is None
+    config = json.loads(folder.config.read_text())
+    with pytest.raises(ValueError, match="another training has taken over"):
+        put_policy(folder, config, {}, None, (None, None))
+
+
+def test_a_training_that_goes_on_without_looks_ends_with_its_last_policy(tmp_path):
+    small_train(tmp_path, timesteps=512, evaluate_every=256)
+    folder = small_train(tmp_path, timesteps=1024).folder
+    last = network_of_model(PPO.load(folder.model), None)
+    np.testing.assert_equal(load_policy(folder).network.parameters(), last.parameters())
 
 
 def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
@@ -189,6 +208,8 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
         ({"changes": {"policy_kwargs": {"net_arc": [8]}}}, "ppo are refused: .*net_arc"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
+        ({"changes": {"target_kl": "high"}}, "target_kl must be"),
+        ({"out": "runs/x", "init_from": "runs/x"}, "out must be another folder than init_from"),
         ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),
         ({"changes": {"n_epochs": "no"}}, "n_epochs must be a positive integer, got 'no'"),
         ({"changes": {"normalize": {"norm_ob": True}}}, "did you mean 'norm_obs'"),
@@ -214,7 +235,7 @@ def test_bad_arguments_leave_no_folder(tmp_path, changes, message):
 
 
 def test_a_folder_without_a_finished_run_has_no_policy_and_is_begun_anew(tmp_path):
-    with pytest.raises(ValueError, match="not a run folder"):
+    with pytest.raises(ValueError, match="no policy, or none yet"):
         load_policy(RunFolder(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path, callbacks=[InterruptAt(64)])

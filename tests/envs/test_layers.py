@@ -143,6 +143,10 @@ def test_a_number_that_nobody_said_keeps_its_source():
 def test_a_part_of_the_tasks_own_actuator_is_taken_away_by_none_but_not_the_last():
     env = make("MomentumDumping-v0", actuator={"magnetorquers": None})
     assert type(parts(env)[1].effector) is type(parts(make("ReactionWheelSlew-v1"))[1].effector)
+    for absent in ({"torque": None}, {"magnetorquers": None}):  # next to coils; next to wheels
+        task = "MomentumDumping-v0" if "torque" in absent else "ReactionWheelSlew-v1"
+        effector = parts(make(task, actuator=absent))[1].effector
+        assert effector == parts(make(task))[1].effector
     with pytest.raises(ValueError, match="actuator must keep an element that makes torque"):
         make("AttitudeSlew-v1", actuator={"torque": None})
 
@@ -188,6 +192,14 @@ def test_an_instrument_keeps_the_satellites_numbers_that_the_argument_leaves_out
     seen = env.unwrapped.resolved["sensor"]
     found = [(*seen[name].values(),) for name in ("bias", "angle_walk", "period")]
     assert found == [(2e-5, "argument"), (1e-6, "satellite"), (2.0, "satellite")]
+
+
+def test_an_instrument_keeps_the_tasks_numbers_and_the_others_stay():
+    env = make("SunAcquisition-v0", sensor={"coarse_sun": {"noise": 0.02}}, difficulty="hard")
+    seen = env.unwrapped.resolved["sensor"]
+    found = [(*seen[name].values(),) for name in ("cell_noise", "cell_bias", "angle_walk")]
+    assert found == [(0.02, "argument"), (0.02, "difficulty"), (4.4e-5, "task")]
+    assert "angular_velocity" in env.unwrapped.columns
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():

@@ -101,6 +101,16 @@ def test_an_action_that_is_not_finite_leaves_all_as_it_was(lane, kind):
     env.step(actions_of(rng))
 
 
+def test_a_refused_step_adds_no_callable_torque():
+    pushes = {"constant": (1e-3, 0.0, 0.0), "torque": lambda state: np.full((LANES, 3), 2e-3)}
+    (env, _), still = started(disturbance=pushes), np.zeros((LANES, 3))
+    env.step(still)
+    before = env.get_state()
+    with pytest.raises(ValueError, match="action must be finite"):
+        env.step(still + np.nan)
+    np.testing.assert_equal(env.get_state(), before)
+
+
 def test_finite_actions_whose_sum_is_infinite_are_taken():
     (env, _), (other, _) = started(), started()
     largest = np.full((LANES, 3), np.finfo(float).max)

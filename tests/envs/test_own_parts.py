@@ -12,6 +12,7 @@ from checks import check_vector_env
 from rbgym.agents import controllers
 from rbgym.agents.export import export_c
 from rbgym.agents.policies import Network
+from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators import Effector, Lag
 from rbgym.envs.actuators.driven import Driven
@@ -24,6 +25,7 @@ from rbgym.envs.parts.observations import Both, More
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
+from rbgym.envs.rows import Key
 from rbgym.envs.task import Task
 from rbgym.quaternion import dot, scale, sub
 from rbgym.registration import ENVIRONMENTS, register
@@ -229,7 +231,6 @@ class SilentPusher(Pusher):
     ({"goal": 3}, "goal must be a Goal, got 3"),
     ({"start": (1.0,)}, "start must be a Start"),
     ({"shape": Level()}, "shape must be a Shape"),
-    ({"sensor": Roll(1.0)}, "sensor must be a Sensor"),
     ({"actuator": SilentPusher()}, "exert"),
 )
 def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed):
@@ -251,7 +252,7 @@ def test_values_out_of_range_are_refused(kwargs):
 def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
     env = gym.make("AttitudeSlew-v1", actuator=Pusher())
     assert controllers.for_env(env) == ["idle"]
-    with pytest.raises(ValueError, match=r"env must take 3 commands .*Pusher.*, which takes 1"):
+    with pytest.raises(ValueError, match=r"env must take 3 commands, .*Pusher.*, which takes 1"):
         controllers.make("pd", env)
 
 
@@ -315,6 +316,38 @@ def test_what_an_own_part_says_of_its_columns_stands_everywhere(tmp_path):
     column = env.columns["airspeed"]
     assert (column.first, column.unit, column.frame) == (7, "m/s", "wing axes")
     np.testing.assert_allclose(seen[column.place] * column.scale, [10.0, -20.0])
+
+
+class Noisy(More):
+    """Uses a noise key that no sensor has asked for."""
+
+    is_noisy = constant(True)
+
+
+class OnOrbit(Unsaid):
+    is_on_orbit = constant(True)
+
+
+class Timed(Roll):
+    def state_keys(self):
+        return {"time": Key(0, 1)}
+
+
+@refused(
+    ({"more": Noisy()}, "is_noisy must be False unless a sensor or a disturbance is noisy"),
+    ({"more": OnOrbit()}, "orbit must be given with a part that is on an orbit"),
+    ({"goal": Timed(0.25)}, r"state_keys must be other names than \['time'\]"),
+)
+def test_what_an_own_part_may_not_have_is_refused(changed):
+    Building(replace(RollEnv.task, **changed), 1, None, Arguments()).build()
+
+
+def test_the_memory_of_an_own_goal_begins_anew_with_a_given_state():
+    env, given = make(), {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}
+    first = env.reset(seed=3, options={"state": given})[1]
+    env.reset(seed=3)
+    again = env.reset(seed=3, options={"state": given})[1]
+    assert again["rate_error"] == first["rate_error"] == 0.0
 
 
 @refused(

@@ -251,3 +251,6 @@ def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():
     single = make(SLEW)
     single.reset(seed=9)
     assert np.array_equal(scene_of(vec, 2).body.vertices, scene_of(single).body.vertices)
+    without_info = make(SLEW, info=[])
+    without_info.reset(seed=9)
+    assert scene_of(without_info).caption == scene_of(single).caption

@@ -196,6 +196,7 @@ def test_bad_arguments_are_refused_by_name(options):
 
 
 @refused(
+    (lambda: measure(gym.make("AttitudeSlew-v1", disturbance={"gravity_gradient": 1e-3})), "orbit"),
     (lambda: measure(foreign(at_rest=True)), "FreeBody must move under zero action"),
     (lambda: measure(foreign(place=lambda *_: None)), "place must put each body of FreeBody"),
     (lambda: EnvSubject("RigidTop-v0"), "env must be an environment"),

@@ -123,3 +123,15 @@ def test_a_wrong_simulator_in_single_precision_has_no_order():
     found = measure(lambda q, w, dt: right(q, w, np.float32(1.001) * dt), inertia=INERTIA)
     assert found.order.slope < 0.1
     assert "order" in found.broken
+
+
+def test_a_spin_that_single_precision_holds_is_no_sign_of_it():
+    step = integrator_step([1, 1, 1], "exact")
+    late = measure(lambda q, w, dt: step(q, w, (1 + 1e-7) * dt), inertia=[1, 1, 1],
+                   angular_velocity=(0, 0, 3))  # fmt: skip
+    assert late.broken == ("order",)
+
+
+def test_long_steps_without_a_solution_leave_an_order():
+    found = measure(integrator_step([6, 8, 3], "pdmv"), inertia=[6, 8, 3], dt=0.3)
+    assert found.order.slope == pytest.approx(6.0, abs=0.1)

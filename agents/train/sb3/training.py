@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,11 @@ def learn(
     with closing(normalized(chosen, lanes)) as env, run.torch_threads(threads):
         model = new_model(job.algo, chosen, env, job.seed)
         network_of_model(model)  # refuses a model that could not be written, before the work
-        if (finished := folder.claim(config, job.resume)) is not None:
+        restore = partial(load_checkpoint, kind=ALGORITHMS[job.algo], env=env)
+        if (finished := folder.claim(config, job.resume, restore)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
-            model = load_checkpoint(folder.checkpoint, ALGORITHMS[job.algo], env)
+            model = restore(folder.checkpoint)
             job.report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
@@ -165,10 +167,12 @@ class BetweenRollouts(BaseCallback):
         self.record = record_of(self.model)
         self.saved = self.num_timesteps
         self.started = time.perf_counter() - self.record["wall_time"]
+        if not self.judge_every:  # else the policy judged best before would remain it
+            self.record.update(judgements=[], kept=0, best=None)
 
     def _on_rollout_start(self) -> None:
         self._judge_after(self.judge_every)
-        if self.num_timesteps - self.saved >= self.checkpoint_every:
+        if self.checkpoint_every and self.num_timesteps - self.saved >= self.checkpoint_every:
             self._save()
 
     def _on_step(self) -> bool:
@@ -207,6 +211,7 @@ class BetweenRollouts(BaseCallback):
         self.job.report(f"step {self.num_timesteps:,} of {self._total():,}: {found}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
+        self.record["wall_time"] = time.perf_counter() - self.started
         run.put_policy(self.folder, self.config, *policy_of(self.model))
 
 
@@ -255,23 +260,23 @@ def load_checkpoint(path: Path, kind: type[BaseAlgorithm], env: VecEnv) -> BaseA
     try:
         with zipfile.ZipFile(path) as archive:
             saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
+        normalizer, monitor, adapter = _layers(env)
+        adapter.vector_env.close()
+        adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
+        monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+        if normalizer is not None:
+            vars(normalizer).update(state["normalizer"])
+        model = kind.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
+        vars(model).update(state["model"])
+        if isinstance(buffer := vars(model).get("replay_buffer"), HerReplayBuffer):
+            buffer.set_env(env)
+        # Last, as building the parts above may draw from them.
+        random.setstate(state["python"])
+        np.random.set_state(state["numpy"])  # noqa: NPY002
+        torch.set_rng_state(state["torch"])
+        model.action_space.np_random.bit_generator.state = state["actions"]
     except Exception as error:  # a damaged pickle, or one of another version, raises any type
         raise ValueError(f"{str(path)!r} is not a checkpoint: {error}") from error
-    normalizer, monitor, adapter = _layers(env)
-    adapter.vector_env.close()
-    adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
-    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
-    if normalizer is not None:
-        vars(normalizer).update(state["normalizer"])
-    model = kind.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
-    vars(model).update(state["model"])
-    if isinstance(buffer := vars(model).get("replay_buffer"), HerReplayBuffer):
-        buffer.set_env(env)
-    # Last, as building the parts above may draw from them.
-    random.setstate(state["python"])
-    np.random.set_state(state["numpy"])  # noqa: NPY002
-    torch.set_rng_state(state["torch"])
-    model.action_space.np_random.bit_generator.state = state["actions"]
     return model
 
 
