@@ -49,8 +49,8 @@ class Dispersions:
         self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
     ) -> None:
         self.nominal, self.seed, self.without = nominal, seed, without
-        names = sorted({*spread} - {_COVARIANCE})  # one order in all groups of a folder
-        self.sources = [self._source(name, spread[name]) for name in names]
+        alone = sorted({*spread} - {_COVARIANCE})  # one order in all groups of a folder
+        self.sources = [self._source(name, spread[name]) for name in alone]
         self.sources += [self._joint(f"spread[{_COVARIANCE!r}]", one) for one in _blocks(spread)]
         numbers = [number for one in self.sources for number in one.numbers]
         self.columns = [place.columns[k] for place, k in numbers]
