@@ -157,6 +157,8 @@ def contributions(
 ) -> list[Contribution]:
     """Fly the campaign again without each source that has a nominal value, into a folder below its
     own. Returns the contribution of each to every figure of every contender, the largest first."""
+    if not 0.0 < number(p) < 1.0:
+        raise ValueError(f"p must be between 0 and 1, got {p!r}")
     found = list[Contribution]()
     for k, source in enumerate(campaign.pilot.spread.sources):
         if source.nominal is None:
@@ -237,7 +239,7 @@ class Report:
             for n, own in self.figures.items() for f, found in own.items()
         ])  # fmt: skip
         for other, found in self.differences.items():
-            heading = f"{other} more than {first}, means of the same runs"
+            heading = f"{other} more than {first}, means of the same runs, where both are finite"
             rows = [(figure, _cell(one)) for figure, one in found.items()]
             print_table(heading, ("figure", "difference"), rows)
         for name, of in self.effects.items():

@@ -31,7 +31,13 @@ def campaign(
             autocompletion=lambda: [*ENVIRONMENTS],
         ),
     ],
-    policy: options.Policies = None,
+    policy: Annotated[
+        list[str] | None,
+        Option(
+            help="Controller, 'pretrained' or folder, or a policy of the folder to replay.",
+            autocompletion=options.policies,
+        ),
+    ] = None,
     runs: Annotated[int, Option(help="Runs of each policy.", min=1)] = 1000,
     spread: Annotated[
         Path | None, Option(help="YAML: distributions by name.", metavar="FILE")
@@ -80,7 +86,7 @@ def campaign(
         options.use_only(context, f"the folder of a campaign, {target}", "require")
     else:
         options.known_environments(target)
-        if not policy:
+        if not options.known_policies(policy):
             raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
         if out is None:
             raise ValueError("--out must name a folder for the campaign, got none")
@@ -182,9 +188,10 @@ def evaluate(
     names = [*options.known_policies(targets), *(policy or [])]
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
-    if intervals and (as_json or len({*names}) == 1):
+    if intervals and (as_json or len({*names}) == 1 or episodes < 2):
         raise ValueError(
-            f"--intervals must be of two policies or more, without --json, got {names}"
+            f"--intervals must be of two policies or more and two episodes or more, without --json,"
+            f" got {names} and {episodes} episodes"
         )
     from rbgym.agents.judge import evaluation, tables
     from rbgym.agents.judge.episodes import contenders
