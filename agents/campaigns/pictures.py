@@ -37,9 +37,8 @@ def cumulative(report: Report) -> Figure:
     """Plot cumulative distributions of the figures over the runs, and their limits."""
 
     def draw(ax: Any, values: Array, ends: tuple[float, float], **line: Any) -> None:
-        own = np.sort(values)  # a run that never settles is infinite, and beyond the edge
-        share = 100.0 * np.arange(1, len(own) + 1) / len(own)
-        ax.step(own[np.isfinite(own)], share[np.isfinite(own)], where="post", **line)
+        own = np.sort(values[np.isfinite(values)])  # a run that never settles is beyond the edge
+        ax.step(own, 100.0 * np.arange(1, len(own) + 1) / len(values), where="post", **line)
 
     return _each(report, draw, "% of runs")
 

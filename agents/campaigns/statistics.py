@@ -148,9 +148,8 @@ def effects(
             values = (values > 0.0).astype(float)  # of any kind
         if np.ptp(values) < _ROUNDING:
             continue
-        sides = {False: values, True: np.abs(values - np.median(values))}
-        if two := len(np.unique(values)) <= 2:
-            del sides[True]
+        two = len(np.unique(values)) <= 2
+        sides = {False: values} | ({} if two else {True: np.abs(values - np.median(values))})
         for of, other in {**figures, **misses}.items():
             missed = of in misses
             tries = []

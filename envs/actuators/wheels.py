@@ -341,11 +341,13 @@ class Wheels(Driven):
             drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
             buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
 
-    def present(self, physics, buffer, i):
+    def show_momenta(self, physics, buffer, i):
         k = i + physics.actuator.state_row(physics) * LANES
         shown = i + physics.actuator.shown_row(physics) * LANES
         for n in range(len(self.start)):
             buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
+
+    present = show_momenta
 
 
 class WheelsAndOther(Wheels):
@@ -374,10 +376,7 @@ class WheelsAndOther(Wheels):
         act(physics, buffer, i, torque)
 
     def present(self, physics, buffer, i):
-        k = i + physics.actuator.state_row(physics) * LANES
-        shown = i + self.shown_row(physics) * LANES
-        for n in range(len(self.start)):
-            buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
+        self.show_momenta(physics, buffer, i)
         self.other.show_in(physics, buffer, i, self.field_row(physics))
 
 

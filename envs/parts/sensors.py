@@ -180,8 +180,7 @@ class SunSensor(More):
         physics, key, step = rows.physics, rows.noise_key(buffer, i), rows.elapsed(buffer, i)
         truth, _ = view(physics, buffer, i)
         level = rows.parts.randomization.noisiness(rows, buffer, i)
-        noise = scale(level * self.noise, normals(key, step + _OF_SUN, 0))
-        error = add(noise, scale(level * self.bias, normals(key, _NO_STEP, 0)))
+        error = _error(key, step + _OF_SUN, 0, level * self.noise, level * self.bias)
         seen = add(to_body(truth, physics.potential.sunwards(physics, buffer, i)), error)
         size = 1.0 / math.sqrt(dot(seen, seen))
         size = size if physics.potential.is_lit(physics, buffer, i) else 0.0

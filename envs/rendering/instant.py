@@ -26,15 +26,14 @@ from rbgym.envs.rendering.scene import (
 )
 from rbgym.envs.rendering.solids import across_and_along, solid_of, sphere, wall, wheel
 from rbgym.envs.rows import EPISODE, SEED
-from rbgym.potentials import HeavyTop, SoftWall
+from rbgym.potentials import HeavyTop
+from rbgym.potentials.soft_wall import BALANCE, SoftWall
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
 _AROUND = np.linspace(0.0, 2 * np.pi, 73)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _CLEAR = 0.6  # scale of a body with a wall, so that it does not reach into the wall
 _MAST = 1.35  # length of its axis, relative to its radius
-# Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
-_WALL = 0.01 ** (1 / 9) - 1.1
 # Speed in the picture of a wheel at full speed [rad/s]; faster, it would seem to turn backwards.
 _SHOWN = 3.0
 _LONGEST = 240  # points of a trail
@@ -141,7 +140,7 @@ class Instant:
         body, span = self.body, self.span
         along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
-        yield BodyPart("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
+        yield BodyPart("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, BALANCE * span]))
         yield Framing(np.array([0.0, 0.0, -0.1 * self.reach]), 1.6 * self.reach)
 
     def ghost(

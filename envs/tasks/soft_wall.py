@@ -10,11 +10,9 @@ from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
 from rbgym.envs.task import Task
-from rbgym.potentials import SoftWall
+from rbgym.potentials.soft_wall import BALANCE, SoftWall
 
 NUTATION = math.radians(100.0)
-# Where attraction and repulsion are in balance: (1.1 + z)^9 = 0.01.
-BALANCE = 0.01 ** (1.0 / 9.0) - 1.1
 
 
 class SoftWallEnv(AttitudeEnv):

@@ -27,6 +27,7 @@ from rbgym.integrators.interface import (
     Implicit,
     Integrator,
 )
+from rbgym.integrators.krysl import size_of
 from rbgym.integrators.rotations import dexp_factors, exponential, tangent
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, with_diagonal
 from rbgym.quaternion import add, cross, dot, matrix_of, qmul, scale, sub, times, to_body, to_world
@@ -65,7 +66,7 @@ class Bottasso(Implicit):
             bent = (scale(J[0], bent[0]), scale(J[1], bent[1]), scale(J[2], bent[2]))
             change = plus(change, bent)
         dF = with_diagonal(scale(2.0 / step.h, body.J), multiple(-0.5, change))
-        return F, dF, _size(body, step)
+        return F, dF, size_of(body, step, step.h)
 
     def finish(self, potential, body, step, phi):
         half = exponential(phi)
@@ -75,7 +76,7 @@ class Bottasso(Implicit):
 
     def defect(self, potential, body, step, phi, Pi_1, o_1):
         F = _residual(self, potential, body, step, phi, exponential(phi))
-        return dot(F, F), _size(body, step) + dot(Pi_1, Pi_1)
+        return dot(F, F), size_of(body, step, step.h) + dot(Pi_1, Pi_1)
 
     @known
     def conserves_energy(self, potential):
@@ -88,12 +89,6 @@ def _residual(scheme, potential, body, step, phi, half):
     Pi_1 = add(to_body(half, to_body(half, step.Pi_0)), scheme.impulse(potential, step, half))
     ends = add(times(body.J, scheme.start_rate(phi, omega)), sub(Pi_1, body.rotor))
     return sub(scale(2.0 / step.h, times(body.J, phi)), scale(0.5, ends))
-
-
-@inlined
-def _size(body, step):
-    Pi, h_w, u = step.Pi_0, body.rotor, step.u
-    return dot(Pi, Pi) + dot(h_w, h_w) + step.h * step.h * dot(u, u)
 
 
 # Taylor coefficients of the derivatives of b and c by y = |Psi|^2, to round-off up to y = 16.

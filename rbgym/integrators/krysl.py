@@ -77,7 +77,7 @@ class BackwardEuler(Implicit):
         if not potential.is_free():
             o = to_body(turn, start.o_0)
             dF = plus(dF, multiple(-s, potential.torque_change(o, tangent(phi))))
-        return F, dF, _size(body, start, s)
+        return F, dF, size_of(body, start, s)
 
     def finish(self, potential, body, step, phi):
         start, s = _start(self, potential, body, step)
@@ -95,7 +95,7 @@ class BackwardEuler(Implicit):
     def defect(self, potential, body, step, phi, Pi_1, o_1):
         start, s = _start(self, potential, body, step)
         r = _residual(self, potential, body, start, s, phi, exponential(phi))
-        return dot(r, r), _size(body, start, s) + dot(Pi_1, Pi_1)
+        return dot(r, r), size_of(body, start, s) + dot(Pi_1, Pi_1)
 
 
 @inlined
@@ -133,7 +133,7 @@ def _residual(scheme, potential, body, start, s, phi, turn):
 
 
 @inlined
-def _size(body, start, s):
+def size_of(body, start, s):
     u, Pi, h_w = start.u, start.Pi_0, body.rotor
     return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
 

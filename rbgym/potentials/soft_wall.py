@@ -21,6 +21,7 @@ from rbgym.rows import LANES, parameter, parameters
 
 SIGNS = {"printed": 1.0, "repulsive": -1.0}
 _GAP, _WALL = 1.1, 0.001
+BALANCE = (10.0 * _WALL) ** (1.0 / 9.0) - _GAP  # axis . o where the torque is 0
 
 
 class SoftWall(Potential):
