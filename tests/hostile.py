@@ -60,11 +60,9 @@ def parameters(name):
 def pairs(name):
     """KEY=VALUE with keys that are there and others."""
     env = load_env_creator(gym.spec("RigidTop-v0").entry_point)
-    known = [*inspect.signature(env).parameters]
-    known += HYPERPARAMETERS
-    odd = st.sampled_from(
-        [*known, "", " ", "__class__", "self", "=", "x" * 300, "render_mode", "ü"]
-    )
+    known = [*inspect.signature(env).parameters, *HYPERPARAMETERS]
+    others = ["", " ", "__class__", "self", "=", "x" * 300, "render_mode", "ü"]
+    odd = st.sampled_from(known + others)
     return st.tuples(odd, st.sampled_from(PLAIN)).map("=".join) | st.sampled_from(PLAIN)
 
 
@@ -82,13 +80,11 @@ def command_lines(draw, names=tuple(COMMANDS)):
             given += [draw(st.sampled_from([*one.opts, *one.secondary_opts, f"{one.opts[0]}=1"]))]
         else:
             option = draw(st.sampled_from(one.opts))
-            given += draw(
-                st.sampled_from([[option, value]] * 8 + [[f"{option}={value}"], [option]])
-            )
+            forms = [[option, value]] * 8 + [[f"{option}={value}"], [option]]
+            given += draw(st.sampled_from(forms))
     start = START[name]
-    if any(one.param_type_name == "argument" for one in parameters(name)) and not draw(
-        st.integers(0, 3)
-    ):
+    takes_arguments = any(one.param_type_name == "argument" for one in parameters(name))
+    if takes_arguments and not draw(st.integers(0, 3)):
         start = [part for part in start if part not in ("RigidTop-v0", "pd", "akw")]
     return [name, *(start + given if draw(st.booleans()) else given + start)]
 

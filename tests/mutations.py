@@ -97,13 +97,9 @@ def caught(mutation: Mutation | None, integrator: str, case: str) -> tuple[bool,
             if text.count(mutation.old) != 1:
                 raise ValueError(f"{mutation.what}: not found once in {mutation.file}")
             file.write_text(text.replace(mutation.old, mutation.new), "utf-8")
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", CHECK, integrator, case],
-            env={"PYTHONPATH": folder, "PATH": "/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-P", "-c", CHECK, integrator, case]
+        env = {"PYTHONPATH": folder, "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode not in (0, 7):
         raise RuntimeError(done.stderr)
     return done.returncode == 7, done.stdout.strip()

@@ -89,10 +89,8 @@ def _shown(episodes):
     """The observation before it is rounded to single precision."""
     batch, rows = episodes.batch, episodes.rows
     seen = batch.rows(rows.observation_row(), episodes.setup.parts.observation.width())
-    first, width = (
-        batch.physics.actuator.shown_row(batch.physics),
-        batch.physics.actuator.shown_rows(),
-    )
+    actuator = batch.physics.actuator
+    first, width = actuator.shown_row(batch.physics), actuator.shown_rows()
     return np.hstack([seen, batch.rows(first, width) if width else seen[:, :0]])
 
 

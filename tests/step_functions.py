@@ -7,14 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from rbgym.quaternion import (
-    conjugate,
-    from_rotation_vector,
-    multiply,
-    normalized,
-    rotate,
-    rotate_inverse,
-)
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply, normalized, rotate
 from rbgym.testing import integrator_step
 
 INERTIA = np.array([6.0, 8.0, 3.0])
@@ -83,7 +76,7 @@ def planar_rotations(q, omega, dt):
         angle = np.zeros(3)
         angle[axis] = share * dt * momentum[axis] / INERTIA[axis]
         turn = from_rotation_vector(angle)
-        q, momentum = multiply(q, turn), rotate_inverse(turn, momentum)
+        q, momentum = multiply(q, turn), rotate(conjugate(turn), momentum)
     return normalized(q), momentum / INERTIA
 
 

@@ -89,9 +89,8 @@ def rotation(vector):
 def turn_of(quaternion):
     """Matrix of v -> q v q*, by the quaternion product written out for the three axes."""
     w, v = quaternion[0], quaternion[1:]
-    return np.stack(
-        [e + 2 * w * np.cross(v, e) + 2 * np.cross(v, np.cross(v, e)) for e in np.eye(3)], axis=1
-    )
+    columns = [e + 2 * w * np.cross(v, e) + 2 * np.cross(v, np.cross(v, e)) for e in np.eye(3)]
+    return np.column_stack(columns)
 
 
 component = st.floats(-3, 3, allow_subnormal=False)
@@ -166,9 +165,7 @@ def test_inertia_about_another_point_adds_mass_times_squared_distance_to_the_axi
     assert_allclose(np.diag(body.inertia), np.array([6, 8, 3]) + 2.0 * np.array(squares))
     assert_allclose(body.inertia[[0, 0, 1], [1, 2, 2]], [-2.0 * 2, -2.0 * 3, -2.0 * 6])
     assert_allclose(body.center_of_mass, [-1, -2, -3])
-    RigidBody(
-        [1, 1, 0.1], mass=1.0, center_of_mass=(0, 0, 0.97)
-    )  # at the edge of the inertia's reach
+    RigidBody([1, 1, 0.1], mass=1.0, center_of_mass=(0, 0, 0.97))  # at the edge of its reach
 
 
 @given(vectors, vectors)

@@ -40,6 +40,7 @@ ROBOT = """
   </joint>
 </robot>
 """
+FIXED = '<joint type="fixed"><parent link="{}"/><child link="{}"/></joint></robot>'
 
 
 @pytest.fixture
@@ -146,9 +147,8 @@ def test_links_behind_joints_that_move_and_on_the_world_are_bodies_of_their_own(
         with pytest.raises(ValueError, match=r"link must name one of \['base', 'tank'\], got"):
             RigidBody.from_urdf(file(moving), link)
     assert RigidBody.from_urdf(file(moving), "tank").mass == 1.0
-    hung = '<joint type="fixed"><parent link="{}"/><child link="base"/></joint></robot>'
     for parent in ("world", "base_footprint"):  # a link without a mass, as ROS has it
-        path = file(ROBOT.replace("</robot>", hung.format(parent)))
+        path = file(ROBOT.replace("</robot>", FIXED.format(parent, "base")))
         assert RigidBody.from_urdf(path) == RigidBody.from_urdf(file(ROBOT))
 
 
@@ -166,11 +166,7 @@ def test_links_behind_joints_that_move_and_on_the_world_are_bodies_of_their_own(
         ('ixx="0.6"', 'ixx="6"', "valid inertials, got .* link 'hub': inertia must satisfy"),
         ('name="hub"', "", "a link has no 'name'"),
         ("</robot>", '<link name="hub"/></robot>', "link 'hub' is defined, .* 2 times"),
-        (
-            "</robot>",
-            '<joint type="fixed"><parent link="hub"/><child link="hub"/></joint></robot>',
-            "form a loop",
-        ),
+        ("</robot>", FIXED.format("hub", "hub"), "form a loop"),
     ],
 )
 def test_a_urdf_file_that_is_none_is_refused_with_the_reason(file, old, new, message):

@@ -61,15 +61,9 @@ print(json.dumps({
 
 def fresh(cache, code, *words):
     """A fresh process that runs this code, and keeps machine code in the folder `cache`."""
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code, *words],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-        cwd=cache,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-P", "-c", code, *words]
+    how = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, "cwd": cache, "timeout": 300}
+    return subprocess.run(command, check=True, capture_output=True, text=True, **how)
 
 
 def run(cache, tree, before=""):

@@ -17,9 +17,7 @@ LINK = re.compile(r"\]\((?![a-z]+://)([^)#]*)#?([^)]*)\)")
 
 
 def run(*arguments, **kwargs):
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, **kwargs
-    )
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, **kwargs)
 
 
 def test_an_outdated_page_fails_the_check(tmp_path):

@@ -25,10 +25,8 @@ COMPILED = {"README.md", *(f"docs/{name}.md" for name in (
     "start", "testing", "training",
 ))}  # fmt: skip
 MARKED = [
-    pytest.param(
-        page, id=pages.name(page), marks=[pytest.mark.compiled] * (pages.name(page) in COMPILED)
-    )
-    for page in RUN
+    pytest.param(page, id=name, marks=[pytest.mark.compiled] * (name in COMPILED))
+    for page, name in zip(RUN, map(pages.name, RUN), strict=True)
 ]
 INTERPRETED = [page for page in pages.PAGES if pages.is_interpreted(page)]
 NEXT = "--- next block ---\n"
@@ -105,21 +103,15 @@ def test_the_blocks_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeyp
 @pytest.mark.parametrize("page", INTERPRETED, ids=pages.name)
 def test_the_blocks_of_a_page_with_classes_of_its_own_run_without_compiling(page, tmp_path):
     blocks = pages.blocks(page)
-    done = subprocess.run(
-        [sys.executable, *ALONE, "-c", EACH, *(block.code for block in blocks)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
+    command = [sys.executable, *ALONE, "-c", EACH, *(block.code for block in blocks)]
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     for block, printed in zip(blocks, done.stdout.split(NEXT), strict=False):
         assert block.output in (None, printed), f"{block.page}:{block.line} prints {printed}"
 
 
 def test_a_block_with_a_name_that_is_nowhere_defined_is_found():
-    block = pages.Block(
-        "x.md", 1, "not run: here; given: cluster", "print(cluster, nowhere)\n", None
-    )
+    code = "print(cluster, nowhere)\n"
+    block = pages.Block("x.md", 1, "not run: here; given: cluster", code, None)
     assert unknown_names(block) == {"nowhere"}

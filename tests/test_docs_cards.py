@@ -37,9 +37,8 @@ def test_a_card_says_where_learning_loses(generate, cards):
     for env_id, card in cards.items():
         rows = [row["merits"]["all"] for row in card["rows"].values() if not row["origin"]]
         best = max(rows, key=lambda merits: merits["success_rate"])
-        trained = [
-            row["merits"]["all"]["success_rate"] for row in card["rows"].values() if row["origin"]
-        ]
+        learned = [row["merits"]["all"] for row in card["rows"].values() if row["origin"]]
+        trained = [merits["success_rate"] for merits in learned]
         assert ("there is no trained policy" in said[env_id].lower()) == (not trained)
         loses = bool(trained) and max(trained) < best["success_interval"][0]
         assert ("Learning loses here" in said[env_id]) == loses

@@ -26,9 +26,8 @@ COMMANDS = [
     if not _STANDS_FOR_ANOTHER.search(line)
 ]
 TARGETS = re.findall(r"^([a-z-]+):", (pages.ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-EXTRAS = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"][
-    "optional-dependencies"
-]
+PROJECT = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 # What is neither ours nor pip's.
 OTHERS = {"export", "gcc", "git", "grep", "pip-audit", "pytest", "source", "twine"}
 QUICK = {"list", "simulate"}

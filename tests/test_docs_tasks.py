@@ -58,8 +58,6 @@ def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_ha
         "assert evaluate('pd', 'hold_a_spin:HoldASpin-v0', 8).success_rate == 1.0\n"
     )
     pytest.importorskip("stable_baselines3")
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True, text=True, check=False, cwd=example.parent,
-    )  # fmt: skip
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=example.parent)
     assert done.returncode == 0, done.stderr

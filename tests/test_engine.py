@@ -34,10 +34,8 @@ def random_boxes(rng, size):
     return rng.uniform(5, 20, size), rng.uniform(1, 2, (size, 3))
 
 
-def batch_of(name, lanes, bodies, tops, q, omega, u, **options):
-    batch = Batch(
-        [bodies[i] for i in lanes], name, [tops[i] for i in lanes], size=len(lanes), **options
-    )
+def batch_of(name, lanes, bodies, tops, q, omega, u):
+    batch = Batch([bodies[i] for i in lanes], name, [tops[i] for i in lanes], size=len(lanes))
     batch.set_state(q[lanes], omega[lanes])
     batch.set_torque(u[lanes])
     return batch

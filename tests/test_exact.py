@@ -121,10 +121,9 @@ def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
 
 
 def test_long_steps_with_rotors_lose_no_energy():
-    body, start = RigidBody([1.0, 2.0, 2.5]), {"angular_velocity": (2, 10, 3)}
-    motion = simulate(
-        body, dt=1.0, steps=100, integrator="exact", rotor_momentum=(1e-3, 2e-3, 1e-3), **start
-    )
+    start = {"angular_velocity": (2, 10, 3), "rotor_momentum": (1e-3, 2e-3, 1e-3)}
+    body = RigidBody([1.0, 2.0, 2.5])
+    motion = simulate(body, dt=1.0, steps=100, integrator="exact", **start)
     assert motion.drift()["energy"]["max"] < 5e-15
 
 

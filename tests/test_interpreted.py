@@ -20,11 +20,8 @@ from rbgym.compiled.record import Record
 def interpreted(tmp_path_factory):
     """What each case gives where nothing is compiled."""
     file = tmp_path_factory.mktemp("interpreted") / "runs.npz"
-    subprocess.run(
-        [sys.executable, interpreted_runs.__file__, file],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        check=True,
-    )
+    command, env = [sys.executable, interpreted_runs.__file__, file], {"NUMBA_DISABLE_JIT": "1"}
+    subprocess.run(command, env=os.environ | env, check=True)
     with np.load(file) as runs:
         return dict(runs)
 

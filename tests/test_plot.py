@@ -125,9 +125,7 @@ def path_of(figure, body):
     (ax,) = figure.axes
     near = labelled(ax)["the motion"]
     far = ax.get_lines()[ax.get_lines().index(near) - 1]
-    x, y = (
-        np.where(np.isnan(a), b, a) for a, b in zip(near.get_data(), far.get_data(), strict=True)
-    )
+    x, y = np.where(np.isnan(near.get_data()), far.get_data(), near.get_data())
     depth = np.sqrt(np.maximum(1.0 - x**2 - y**2, 0.0))
     depth = np.where(np.isnan(near.get_xdata()), -depth, depth)
     return np.stack([x, y, depth], axis=1) @ figures.view(body)

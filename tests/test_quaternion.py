@@ -8,18 +8,15 @@ from scipy.spatial.transform import Rotation
 
 from rbgym import quaternion as rq
 
+# The algebra as written, uncompiled: it takes any kind of number.
+from rbgym.quaternion import add, cross, dot, scale, sub, times
+
 rational = st.fractions(min_value=-3, max_value=3, max_denominator=20)
 vectors = st.tuples(rational, rational, rational)
 number = st.floats(-1.0, 1.0)
-unit_floats = (
-    st.tuples(number, number, number, number)
-    .filter(lambda q: np.linalg.norm(q) > 0.1)
-    .map(rq.normalized)
-)
+long_enough = st.tuples(number, number, number, number).filter(lambda q: np.linalg.norm(q) > 0.1)
+unit_floats = long_enough.map(rq.normalized)
 
-# The algebra as written, uncompiled: it takes any kind of number.
-dot, cross, add, sub = rq.dot, rq.cross, rq.add, rq.sub
-scale, times = rq.scale, rq.times
 ONE, ZERO = (1, 0, 0, 0), (0, 0, 0)
 RNG = np.random.default_rng(11)
 Q = rq.normalized(RNG.standard_normal((50, 4)))

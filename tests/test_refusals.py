@@ -9,15 +9,7 @@ import rbgym
 import rbgym.plot
 from rbgym import invariants, potentials, quaternion, registration, validation
 from rbgym.agents import controllers
-from rbgym.agents.controllers import (
-    AttitudePD,
-    AttitudePID,
-    AxisPD,
-    Detour,
-    Idle,
-    RateDamping,
-    SpinLQR,
-)
+from rbgym.agents.controllers import AttitudePD, AttitudePID, AxisPD, Detour, Idle, RateDamping
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network
@@ -134,7 +126,7 @@ REFUSED = {
         lambda: controllers.make("lqr", gym.make(ID), tolerances=(0.1, 1.0, -1.0)),
     ],
     "margin": [lambda: Detour(BODY, **LAW, cones=[((0, 0, 1), 0.3)], column=7, margin=-1.0)],
-    "goal": [lambda: SpinLQR(BODY, goal=Axis.at(0.3, 0.0, 5.0), **LAW)],
+    "goal": [lambda: controllers.SpinLQR(BODY, goal=Axis.at(0.3, 0.0, 5.0), **LAW)],
     "spin_time": [lambda: AxisPD(BODY, rbgym.HeavyTop(1.0), **LAW, spin_time=0.0)],
     "time": [lambda: RateDamping(BODY, **LAW, time=np.nan)],
     "channels": [lambda: Idle("3")],

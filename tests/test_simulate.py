@@ -3,16 +3,8 @@
 import numpy as np
 import pytest
 
-from rbgym import (
-    Batch,
-    CircularOrbit,
-    GravityGradient,
-    HeavyTop,
-    RigidBody,
-    SoftWall,
-    integrators,
-    simulate,
-)
+from rbgym import Batch, RigidBody, integrators, simulate
+from rbgym.potentials import CircularOrbit, GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import normalized
 
 pytestmark = pytest.mark.interpreted
@@ -92,9 +84,8 @@ def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
     ],
 )
 def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, torque):
-    run = simulate(
-        BODY, integrator="rkn4", dt=4e-3, steps=500, potential=potential, torque=torque, **START
-    )
+    how = {"integrator": "rkn4", "potential": potential, "torque": torque, **START}
+    run = simulate(BODY, dt=4e-3, steps=500, **how)
     for name, found in run.drift().items():
         if name in run.conserved:
             assert found["max"] < 1e-6, name  # a turning direction stands still for a step

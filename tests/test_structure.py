@@ -100,6 +100,10 @@ def test_no_module_is_imported_in_a_circle():
     assert circles == []
 
 
+def classes_of(tree):
+    return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
 def floor(name):
     return max(i for i, package in enumerate(FLOORS) if f"{name}.".startswith(f"{package}."))
 
@@ -137,12 +141,7 @@ KNOW_HARDWARE = (
 
 def hardware_named(tree):
     """Classes of actuators and sensors that a module imports, or takes of a module of theirs."""
-    classes = {
-        node.name
-        for module in HARDWARE
-        for node in trees()[module].body
-        if isinstance(node, ast.ClassDef)
-    }
+    classes = {name for module in HARDWARE for name in classes_of(trees()[module])}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in (*HARDWARE, "rbgym.envs.actuators"):
             yield from classes.intersection(alias.name for alias in node.names)
@@ -202,12 +201,7 @@ def test_no_folder_holds_more_than_fifteen_modules(folder):
 
 
 def test_no_two_classes_share_a_name():
-    classes = Counter(
-        node.name
-        for tree in trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    )
+    classes = Counter(name for tree in trees().values() for name in classes_of(tree))
     assert [name for name, count in classes.items() if count > 1] == []
 
 
@@ -263,14 +257,9 @@ def test_a_step_passes_no_more_files_and_functions_and_contributing_names_them(
     env_id, files, functions
 ):
     """The third step. Without compiling, the functions that would be compiled are Python's own."""
-    done = subprocess.run(
-        [sys.executable, "-c", WALK, env_id],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    command, env = [sys.executable, "-c", WALK, env_id], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    how = {"capture_output": True, "text": True, "check": True, "timeout": 300}
+    done = subprocess.run(command, env=env, **how)
     passed = dict(line.split() for line in done.stdout.splitlines())
     assert "envs/base.py" in passed
     assert len(passed) <= files, passed

@@ -46,9 +46,7 @@ def attitude_error(q, r):
 
 def test_the_reference_follows_the_analytic_precession():
     case = cases.BETSCH_CONE
-    q, w = tb.euler_reference(
-        case.inertia, case.quaternion, case.angular_velocity, case.end, case.potential
-    )
+    q, w = tb.euler_reference(*case[:3], case.end, case.potential)
     q_exact, w_exact = cases.steady_precession(case.end)
     assert attitude_error(q, q_exact) < 1e-10
     np.testing.assert_allclose(w, w_exact, atol=1e-8)

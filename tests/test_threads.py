@@ -32,11 +32,8 @@ def child(code):
 @pytest.mark.parametrize("blocks", [1, 8, 40, 41])
 def test_each_block_is_taken_once_and_what_is_found_comes_in_order(blocks, wanted):
     rbgym.set_num_threads(wanted)
-    for kwargs, number in (
-        ({"largest": 3}, -(-blocks // 3)),
-        ({"fewest": 4}, max(1, min(wanted, blocks // 4))),
-        ({}, 1),
-    ):
+    largest, fewest = -(-blocks // 3), max(1, min(wanted, blocks // 4))
+    for kwargs, number in (({"largest": 3}, largest), ({"fewest": 4}, fewest), ({}, 1)):
         edges = ranges(blocks, **kwargs)
         assert len(edges) == number
         taken = [block for first, last in edges for block in range(first, last)]

@@ -9,6 +9,7 @@ from textbook import Top, quaternion_of_rotation_vector, quaternion_product
 
 Array = NDArray[np.float64]
 E1, E2, E3 = np.eye(3)
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 # Of no paper: a body with products of inertia, where it starts, and how it turns.
 TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
@@ -26,21 +27,11 @@ class Case(NamedTuple):
 
 
 # Betsch & Siebert (2009), section 5.1
-BETSCH_FREE = Case(
-    np.array([6.0, 8.0, 3.0]),
-    np.array([1.0, 0.0, 0.0, 0.0]),
-    np.array([10.0, 20.0, 20.0]),
-    None,
-    1.0,
-)
+BETSCH_FREE = Case(np.array([6.0, 8.0, 3.0]), IDENTITY, np.array([10.0, 20.0, 20.0]), None, 1.0)
 
 # Krysl (2007), section 5.1; the start attitude is not printed, the identity is taken
 KRYSL_FREE = Case(
-    np.array([0.9144, 1.098, 1.66]),
-    np.array([1.0, 0.0, 0.0, 0.0]),
-    np.array([0.45549, 0.82623, 0.03476]),
-    None,
-    100.0,
+    np.array([0.9144, 1.098, 1.66]), IDENTITY, np.array([0.45549, 0.82623, 0.03476]), None, 100.0
 )
 
 # Krysl (2007), sections 5.2 and 5.3: t = -20 R(:,3) x (0, 0, 1), so m g l = 20.

@@ -27,10 +27,9 @@ def chromium():
 def served(*arguments):
     """`rbgym view` in a process of its own; yields its address and the process."""
     start = "from rbgym.agents.commands.cli import main; main()"
-    command = [sys.executable, "-P", "-c", start, "view", "--no-open", "--port", "0"]
-    process = subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    command = [sys.executable, "-P", "-c", start, "view", "--no-open", "--port", "0", *arguments]
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, text=True, **both)
     try:
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)

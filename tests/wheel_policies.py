@@ -19,9 +19,8 @@ PROMISED = re.compile(r"\| success \| (.+?) % \(95 % interval (.+?) - (.+?) %\)"
 
 def read(*arguments: str) -> dict:
     """What a command prints as JSON."""
-    told = subprocess.run(
-        [RBGYM, *arguments, "--json"], env=os.environ | NOWHERE, stdout=subprocess.PIPE, check=True
-    )
+    command = [RBGYM, *arguments, "--json"]
+    told = subprocess.run(command, env=os.environ | NOWHERE, stdout=subprocess.PIPE, check=True)
     return json.loads(told.stdout)
 
 

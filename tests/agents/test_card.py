@@ -25,6 +25,7 @@ pytestmark = pytest.mark.interpreted
 
 SETTLED = (0.1, 0.1)
 SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
+NOISY = {"sensor": {"rate": 1e-4}}
 SMALL = {"policy_kwargs": {"net_arch": [64, 64]}, "learning_rate": 1e-4}
 
 
@@ -130,9 +131,8 @@ def test_effort_is_that_of_the_torque_which_acted():
     played = evaluate("bang_bang", "AttitudeSlew-v1", 8).played
     env = gym.make("AttitudeSlew-v1").unwrapped
     commanded = np.linalg.norm(played.actions * env.torque_limit, axis=-1)
-    np.testing.assert_allclose(
-        evaluation.effort(played), env.dt * np.nansum(commanded, axis=0), rtol=1e-6
-    )
+    spent = env.dt * np.nansum(commanded, axis=0)
+    np.testing.assert_allclose(evaluation.effort(played), spent, rtol=1e-6)
 
 
 @pytest.mark.compiled
@@ -213,11 +213,7 @@ def test_a_card_says_what_it_costs_not_to_know_the_state():
 
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
-    [
-        ("RigidTop-v0", {}),
-        ("AttitudeReach-v0", {}),
-        ("AttitudeSlew-v1", {"sensor": {"rate": 1e-4}}),
-    ],
+    [("RigidTop-v0", {}), ("AttitudeReach-v0", {}), ("AttitudeSlew-v1", NOISY)],
 )
 def test_a_card_leaves_out_what_makes_no_sense_behind_sensors(env_id, kwargs):
     card = make_card(env_id, ["pd"], episodes=4, env_kwargs=kwargs)

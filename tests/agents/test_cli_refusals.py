@@ -150,9 +150,8 @@ OF_ENVS = [
 MAKE_ENVS = ["train RigidTop-v0", "export pd --c out", "export pretrained --c out", "evaluate pd",
              "evaluate pretrained", "card RigidTop-v0", "view --env RigidTop-v0",
              "view --env RigidTop-v0 --policy pretrained", "warm RigidTop-v0"]  # fmt: skip
-WRONG += [
-    (start, "--env-arg", values.split(), said) for start in MAKE_ENVS for values, said in OF_ENVS
-]
+for start in MAKE_ENVS:
+    WRONG += [(start, "--env-arg", values.split(), said) for values, said in OF_ENVS]
 CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
     for start, name, values, message in WRONG

@@ -138,9 +138,8 @@ def test_laws_read_what_they_need_by_name_where_goals_stand_apart():
     base = env.unwrapped
     expected = rotate_inverse(base.state["quaternion"], base.actuator.field_at(base.state))
     np.testing.assert_allclose(field, expected, rtol=1e-5, atol=1e-11)
-    detour = controllers.make(
-        "detour", gym.make("AttitudeReach-v0", constraints=kwargs["constraints"])
-    )
+    coned = gym.make("AttitudeReach-v0", constraints=kwargs["constraints"])
+    detour = controllers.make("detour", coned)
     assert (detour.column, detour.least) == (7, 10)
     detour.predict({**observation, "observation": observation["observation"][:10]})
 

@@ -23,10 +23,8 @@ from rbgym.envs.satellites import Satellite
 
 pytestmark = pytest.mark.interpreted
 
-HUBBLE = Satellite(
-    RigidBody([36046.0, 86868.0, 93848.0]),
-    wheels=ReactionWheels.pyramid(inertia=0.4, torque=0.82, momentum=264.0),
-)
+WHEELS = ReactionWheels.pyramid(inertia=0.4, torque=0.82, momentum=264.0)
+HUBBLE = Satellite(RigidBody([36046.0, 86868.0, 93848.0]), wheels=WHEELS)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])

@@ -77,9 +77,8 @@ def test_a_satellite_of_ones_own_is_reviewed(run, tmp_path):
     assert re.search(r"(?s)pd +ape_deg[^\n]*: not met.*\npid +ape_deg[^\n]*: met", printed)
     assert "pd ['friction: ape_deg" in printed
     assert variables["again"].differs(variables["report"].campaign) == []
-    assert all(
-        (tmp_path / f"{one}.png").exists() for one in ("my_satellite", "envelope", "tornado")
-    )
+    for picture in ("my_satellite", "envelope", "tornado"):
+        assert (tmp_path / f"{picture}.png").exists()
 
 
 def test_flight_code_flies_the_slew_of_the_policy(run, tmp_path):

@@ -81,9 +81,8 @@ def flown(env, policy):
 def answers(folder, build, seen, name="policy"):
     """What the compiled policy answers, after its self-test."""
     program = folder / build.replace(" ", "_")
-    subprocess.run(
-        ["gcc", *STRICT, *BUILDS[build], folder / f"{name}.c", "-o", program, "-lm"], check=True
-    )
+    command = ["gcc", *STRICT, *BUILDS[build], folder / f"{name}.c", "-o", program, "-lm"]
+    subprocess.run(command, check=True)
     tested = subprocess.run([program], capture_output=True, text=True)
     assert tested.returncode == 0, tested.stdout
     given = "\n".join(" ".join(map(repr, one)) for one in seen.tolist())
@@ -390,10 +389,8 @@ def test_the_contract_is_read_back(env_id, tmp_path):
     seen, action = read["observation"], read["action"]
     for entries, width in ((seen, gym.spaces.flatdim(env.observation_space)),
                            (action, env.action_space.shape[0])):  # fmt: skip
-        assert [one["first"] for one in entries] == np.cumsum(
-            [0, *(one["size"] for one in entries)]
-        )[:-1].tolist()
-        assert sum(one["size"] for one in entries) == width
+        *firsts, end = np.cumsum([0, *(one["size"] for one in entries)]).tolist()
+        assert ([one["first"] for one in entries], end) == (firsts, width)
         assert all(one["unit"] for one in entries)
     assert read["resolved"] == env.resolved
     golden = np.array(read["golden"]["observations"])
@@ -513,9 +510,7 @@ def onnx_answers(folder, seen):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "env_id", [name for name in trained.names() if load(name).network.memory is None]
-)
+@pytest.mark.parametrize("env_id", [n for n in trained.names() if not load(n).network.memory])
 def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id)
     told = export_onnx(tmp_path, policy, env)

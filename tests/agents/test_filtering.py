@@ -130,10 +130,8 @@ def test_after_a_gap_in_which_the_attitude_is_lost_it_begins_again_from_the_firs
 )
 def test_a_filter_that_takes_its_sensors_for_better_than_they_are_is_found_out(wrong):
     env = many(300)
-    sensor = env.episodes.setup.parts.sensor
-    filtering = Estimating(
-        controllers.make("pd", env), sensor._replace(**wrong), rate_limit=env.rate_limit
-    )
+    sensor = env.episodes.setup.parts.sensor._replace(**wrong)
+    filtering = Estimating(controllers.make("pd", env), sensor, rate_limit=env.rate_limit)
     means = estimated(env, filtering, 200)[1].mean(axis=1)
     assert np.abs(means - 6).max() > 4 * math.sqrt(12 / 300)
 

@@ -36,10 +36,8 @@ def test_seen_from_a_target_that_turns_the_error_is_that_of_a_target_at_rest():
 def test_a_torque_at_its_limits_turns_about_the_same_axis_as_a_free_one():
     q, omega = drawn(50)
     omega *= 0.2
-    free, cut = (
-        law_of(QuaternionFeedback, slew_rate=0.1),
-        law_of(QuaternionFeedback, 0.3 * np.ones(3)),
-    )
+    free = law_of(QuaternionFeedback, slew_rate=0.1)
+    cut = law_of(QuaternionFeedback, 0.3 * np.ones(3))
     cut.slew = free.slew  # the same coasting, to compare the torques
     gyroscopic = np.cross(omega, omega @ J)
     a, b = (law.torque(q, omega, 0 * omega) for law in (free, cut))
@@ -63,9 +61,8 @@ def test_a_slew_stays_on_its_eigenaxis_only_with_the_gyroscopic_torque():
 
 def test_a_slew_coasts_with_its_slew_rate_and_brakes_without_passing_the_target():
     axes = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
-    law = QuaternionFeedback(
-        SATELLITES["cubesat-6u"]().body, [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0
-    )
+    how = {"rate_limit": 2.0, "dt": 0.1, "damping": 1.0}
+    law = QuaternionFeedback(SATELLITES["cubesat-6u"]().body, [0.02] * 3, **how)
     attitudes, rates, _ = slew("quaternion_feedback", 3.0 * axes, 300, damping=1.0)
     assert np.linalg.norm(rates, axis=2).max(axis=0) == pytest.approx(law.slew(axes), rel=0.02)
     along = np.sum(attitudes[:, :, 1:] * axes, axis=2) * np.sign(attitudes[:, :, 0])

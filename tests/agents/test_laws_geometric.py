@@ -19,9 +19,8 @@ def test_geometric_tracking_is_the_law_written_in_rotation_matrices():
     relative = multiply(target * [1, -1, -1, -1], q)
     Omega, Omega_d, change = rng.normal(size=(3, 30, 3))
     expected, w, last = [], [], []
-    for R, R_d, rate, rate_d, rate_d_dot in zip(
-        to_matrix(q), to_matrix(target), Omega, Omega_d, change, strict=True
-    ):
+    lanes = zip(to_matrix(q), to_matrix(target), Omega, Omega_d, change, strict=True)
+    for R, R_d, rate, rate_d, rate_d_dot in lanes:
         e_R = 0.5 * vee(R_d.T @ R - R.T @ R_d)
         e_Omega = rate - R.T @ R_d @ rate_d
         forward = np.cross(rate, R.T @ R_d @ rate_d) - R.T @ R_d @ rate_d_dot

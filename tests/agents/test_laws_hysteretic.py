@@ -33,10 +33,8 @@ def test_an_episode_starts_with_the_nearer_way():
     kept = ~starts & (np.abs(q[:, 0]) < law.delta)
     assert kept.any()
     np.testing.assert_array_equal(h[kept], wrong[0][kept])
-    np.testing.assert_array_equal(
-        law.feedback((q, omega, 0 * omega), None, None)[0],
-        law_of(AttitudePD).torque(q, omega, 0 * omega),
-    )
+    torque, _ = law.feedback((q, omega, 0 * omega), None, None)
+    np.testing.assert_array_equal(torque, law_of(AttitudePD).torque(q, omega, 0 * omega))
 
 
 def test_the_law_itself_remembers_nothing_between_calls():
@@ -64,9 +62,8 @@ def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hystere
             # The true angle in (0, 2 pi), of the observation's w >= 0.
             true = 2 * np.arctan2(*(seen[[3, 0]] * (np.sign(seen[3]) or 1.0)))
             near = abs(true - np.pi) < noise
-            shown = multiply(
-                seen[:4], from_rotation_vector(near * noise * np.sign(np.pi - true) * z)
-            )
+            off = near * noise * np.sign(np.pi - true) * z
+            shown = multiply(seen[:4], from_rotation_vector(off))
             row = np.concatenate([canonicalized(shown), seen[4:]])
             action, memory = law.predict(row, memory, np.array([memory is None]))
             actions.append(action[2])

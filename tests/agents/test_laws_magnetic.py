@@ -30,10 +30,7 @@ def turning(size, law):
     omega *= size / np.linalg.norm(omega, axis=1, keepdims=True)
     after = multiply(q, from_rotation_vector(law.dt * omega))
     world = np.array([0.3, -0.5, 0.4])
-    return [
-        np.concatenate([attitude, omega / 0.3, rotate_inverse(attitude, world)], axis=1)
-        for attitude in (q, after)
-    ]
+    return [np.hstack([one, omega / 0.3, rotate_inverse(one, world)]) for one in (q, after)]
 
 
 def test_b_dot_reads_nothing_but_the_magnetometer():

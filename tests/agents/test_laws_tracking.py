@@ -48,9 +48,8 @@ def test_the_error_obeys_its_oscillator_beside_a_target_that_accelerates():
 
     def seen(late):
         """The body turns on with its rates; relative attitude, rates, the target's rates."""
-        relative = multiply(
-            conjugate(target(t + late)), multiply(q, from_rotation_vector(late * omega))
-        )
+        turned = multiply(q, from_rotation_vector(late * omega))
+        relative = multiply(conjugate(target(t + late)), turned)
         return relative, omega, rotate_inverse(relative, rate_of(target, t + late))
 
     for late in (-law.dt, 0.0):

@@ -201,6 +201,9 @@ def test_a_wrong_gain_is_refused_by_name(gains):
     controllers.make("mpc", gym.make(SLEW), **gains)
 
 
+PULSED = {"thrusters": {"minimum_pulse": 0.01}}
+
+
 def pushed(states):
     return np.zeros((1, 3))
 
@@ -208,11 +211,7 @@ def pushed(states):
 @pytest.mark.parametrize("name", MADE)
 @refused(
     (SLEW, {"disturbance": pushed}, "disturbance must be given by name for planned slews"),
-    (
-        SLEW,
-        {"actuator": {"thrusters": {"minimum_pulse": 0.01}}},
-        "actuator must be without pulses for planned slews",
-    ),
+    (SLEW, {"actuator": PULSED}, "actuator must be without pulses for planned slews"),
     (SLEW, {"disturbance": {"gravity_gradient": 0.3}}, "have torque commands and no potential"),
     (SLEW, {"torque_limit": [0.02, 0.02, 0.0]}, "torque_limit must be positive"),
     ("AttitudeTracking-v1", {}, "env must have a target at rest for planned slews"),

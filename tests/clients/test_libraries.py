@@ -27,9 +27,7 @@ def run(words, folder):
         "MINARI_DATASETS_PATH": str(folder / "data"),
         "PYTHONDONTWRITEBYTECODE": "",  # Ray waits 30 s for its processes, which import much
     }
-    done = subprocess.run(
-        words, cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, cwd=folder, env=os.environ | own, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

@@ -9,16 +9,8 @@ import pytest
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.engine.kernels import advance
-from rbgym.envs.actuators import (
-    Delay,
-    Forces,
-    Lag,
-    ReactionWheels,
-    Setting,
-    Thrusters,
-    Torque,
-    assemble,
-)
+from rbgym.envs.actuators import Delay, Forces, Lag, ReactionWheels, Thrusters, Torque, assemble
+from rbgym.envs.actuators.effector import Setting
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
 from rbgym.envs.random import Above, Uniform

@@ -13,7 +13,7 @@ from rbgym.quaternion import angle_between, multiply, rotate, rotate_inverse
 pytestmark = pytest.mark.interpreted
 
 COILS, SPIN, FLYER, WALL = "MagneticDetumble-v1", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
-TILTED = (0.8, 0.36, -0.48, 0.0)
+TILTED, SPUN = (0.8, 0.36, -0.48, 0.0), (0.2, -0.1, 3.0)
 
 
 def field(orbit, earth, coils):
@@ -139,11 +139,7 @@ def test_a_body_that_scales_keeps_its_momentum_and_gains_the_work_of_the_force()
 
 @pytest.mark.parametrize(
     ("dt", "substeps", "steps", "spin", "scale_rate"),
-    [
-        (0.01, 1, 50, (0.2, -0.1, 3.0), -0.2),
-        (0.1, 8, 5, (0.2, -0.1, 3.0), 0.3),
-        (0.15, 1, 5, (2.0, -1.0, 9.0), -0.5),
-    ],
+    [(0.01, 1, 50, SPUN, -0.2), (0.1, 8, 5, SPUN, 0.3), (0.15, 1, 5, (2.0, -1.0, 9.0), -0.5)],
 )
 def test_the_environment_steps_the_body_of_simulate_scalable(dt, substeps, steps, spin, scale_rate):
     """The last case takes more corrections than those that all lanes make together."""

@@ -48,9 +48,8 @@ def test_momentum_changes_by_the_outer_torque_and_energy_by_the_work_of_both(oth
         outer = info["applied_torque"] - by_wheels
         largest = max(largest, np.abs(outer).max())
         impulse = env.dt * rotate(half_way(before, after), outer)
-        np.testing.assert_allclose(
-            after["angular_momentum"] - before["angular_momentum"], impulse, rtol=0, atol=1e-16
-        )
+        change = after["angular_momentum"] - before["angular_momentum"]
+        np.testing.assert_allclose(change, impulse, rtol=0, atol=1e-16)
         energy += motor_work(wheels, before, after) + discrete_work(before, after, outer)
     assert largest > 1e-4
     assert env.invariants()["energy"] == pytest.approx(energy, rel=1e-13)
@@ -68,10 +67,7 @@ def test_beside_wheels_that_stand_still_the_others_act_as_alone(other, places):
     rng = np.random.default_rng(2)
     for _ in range(50):
         command = rng.uniform(-1.0, 1.0, 3)
-        seen, seen_alone = (
-            env.step(action)[0]
-            for env, action in ((both, np.append(np.zeros(3), command)), (alone, command))
-        )
+        seen, seen_alone = both.step([0, 0, 0, *command])[0], alone.step(command)[0]
         np.testing.assert_allclose(np.delete(seen, [7, 8, 9]), seen_alone, rtol=0, atol=1e-6)
         for name, value in alone.state.items():
             np.testing.assert_allclose(both.state[name], value, rtol=0, atol=1e-13, err_msg=name)

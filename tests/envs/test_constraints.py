@@ -29,9 +29,8 @@ def turned(quaternions):
 
 def apart(vectors, others):
     """Angles [rad] between unit vectors."""
-    return np.arctan2(
-        np.linalg.norm(np.cross(vectors, others), axis=-1), np.sum(vectors * others, axis=-1)
-    )
+    sine = np.linalg.norm(np.cross(vectors, others), axis=-1)
+    return np.arctan2(sine, np.sum(vectors * others, axis=-1))
 
 
 @pytest.fixture(scope="module")

@@ -106,9 +106,8 @@ def test_bad_arguments_are_named():
 @pytest.mark.slow
 @pytest.mark.parametrize("coulomb", [0.0, 5e-5])
 def test_wheels_have_their_derivatives_at_rest_and_without_momentum(coulomb):
-    assert_has_those_of_differences(
-        "InertialPointing-v0", actuator={"wheels": {"coulomb": coulomb}}
-    )
+    wheels = {"wheels": {"coulomb": coulomb}}
+    assert_has_those_of_differences("InertialPointing-v0", actuator=wheels)
 
 
 EVERY = {

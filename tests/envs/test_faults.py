@@ -64,13 +64,11 @@ def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_
     for n in range(1, 5):
         assert (kind[fails] == n).mean() == pytest.approx(0.25, abs=0.03)
     low, high = FAULTS["time"]
-    assert np.histogram(time[fails], 4, (low, high))[0] / fails.sum() == pytest.approx(
-        0.25, abs=0.03
-    )
+    times = np.histogram(time[fails], 4, (low, high))[0]
+    assert times / fails.sum() == pytest.approx(0.25, abs=0.03)
     of_command = fails & (kind != SENSOR)
-    assert np.bincount(channel[of_command].astype(int)) / of_command.sum() == pytest.approx(
-        1 / 3, abs=0.03
-    )
+    channels = np.bincount(channel[of_command].astype(int))
+    assert channels / of_command.sum() == pytest.approx(1 / 3, abs=0.03)
     assert (channel[~of_command] == -1).all()
     assert (time[~fails] == -1).all()
     again = env.reset(seed=7)[1]

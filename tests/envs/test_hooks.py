@@ -89,14 +89,11 @@ def test_rewards_are_the_sum_of_their_reported_terms():
     }  # fmt: skip
     env = make(SLEW, reward=weights)
     _, info = env.reset(seed=1)
-    shape = env.task.shape
-    last = np.zeros(3)
+    task, last = env.task, np.zeros(3)
 
     def nearness(info):
-        miss = math.hypot(
-            info["attitude_error"] / env.task.angle, info["rate_error"] / env.task.rate
-        )
-        return 1 / (1 + shape.steepness * (math.sqrt(1 + miss) - 1))
+        miss = math.hypot(info["attitude_error"] / task.angle, info["rate_error"] / task.rate)
+        return 1 / (1 + task.shape.steepness * (math.sqrt(1 + miss) - 1))
 
     before = nearness(info)
     for action in ([0.5, -1.0, 0.2], [0.1, 0.9, -0.4]):
@@ -104,7 +101,7 @@ def test_rewards_are_the_sum_of_their_reported_terms():
         _, reward, *_, info = env.step(u)
         now, effort = nearness(info), np.mean(u**2)
         expected = {
-            "closeness": 1 / (1 / now + shape.effort_weight * effort),
+            "closeness": 1 / (1 / now + task.shape.effort_weight * effort),
             "success": 0.0,
             "attitude": -3 * math.sin(info["attitude_error"] / 2) ** 2,
             "rate": -4 * (info["rate_error"] / env.rate_limit) ** 2,
@@ -144,9 +141,8 @@ def test_sensor_noise_has_its_size_and_a_bias_stays_for_the_episode():
     seen = np.array([env.step(np.zeros((3000, 3)))[0] for _ in range(12)])
     assert np.std(2 * seen[..., 1:4]) == pytest.approx(0.01, rel=0.03)
     rates = seen[..., 4:] * env.rate_limit
-    assert np.std(rates.mean(axis=0)) == pytest.approx(
-        math.hypot(0.004, 0.002 / math.sqrt(12)), rel=0.05
-    )
+    of_means = math.hypot(0.004, 0.002 / math.sqrt(12))
+    assert np.std(rates.mean(axis=0)) == pytest.approx(of_means, rel=0.05)
     assert np.std(rates - rates.mean(axis=0)) == pytest.approx(0.002 * math.sqrt(11 / 12), rel=0.05)
     np.testing.assert_array_equal(env.state["angular_velocity"], 0.0)
 

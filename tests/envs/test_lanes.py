@@ -81,11 +81,8 @@ def test_a_lane_that_is_set_aside_ends_the_period_as_it_would_alone(case, set_as
 @pytest.mark.filterwarnings("ignore:.*loses the spin")
 def test_steps_after_one_that_was_set_aside_are_driven_as_in_periods_of_one_step_each(set_aside):
     """Behind a lag, which moves on at every step, and by wheels, which have friction."""
-    kwargs = {
-        "integrator": "quat_em",
-        "actuator": {"lag": {"time_constant": 0.3}, "pyramid": {}},
-        "autoreset_mode": "Disabled",
-    }
+    actuator = {"lag": {"time_constant": 0.3}, "pyramid": {}}
+    kwargs = {"integrator": "quat_em", "actuator": actuator, "autoreset_mode": "Disabled"}
     whole = many("RigidTop-v0", LANES, dt=0.4, substeps=3, **kwargs)
     each = many("RigidTop-v0", LANES, dt=0.4 / 3, substeps=1, **kwargs)
     actions = np.random.default_rng(1).uniform(-1, 1, whole.action_space.shape)

@@ -186,9 +186,8 @@ def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said(
 def test_an_instrument_keeps_the_satellites_numbers_that_the_argument_leaves_out():
     own = {"gyro": {"angle_walk": 1e-6, "bias": 1e-5}, "star_tracker": {"period": 2.0}}
     satellite = {"body": {"inertia": [0.3, 0.2, 0.1]}, "torque": 0.1, "sensor": own}
-    env = make(
-        "AttitudeSlew-v1", satellite=satellite, sensor={"gyro": {"bias": 2e-5}, "star_tracker": {}}
-    )
+    sensor = {"gyro": {"bias": 2e-5}, "star_tracker": {}}
+    env = make("AttitudeSlew-v1", satellite=satellite, sensor=sensor)
     seen = env.unwrapped.resolved["sensor"]
     found = [(*seen[name].values(),) for name in ("bias", "angle_walk", "period")]
     assert found == [(2e-5, "argument"), (1e-6, "satellite"), (2.0, "satellite")]
@@ -213,9 +212,7 @@ def test_what_gym_make_reads_once_cannot_be_set_afterwards(name):
         with pytest.raises(AttributeError, match=rf"{name}.*(make another env|no setter)"):
             setattr(env.unwrapped, name, VALUES[name][0])
     one, two = gym.make("RigidTop-v0"), gym.make_vec("RigidTop-v0", 2, vectorization_mode="sync")
-    for put, value in (
-        (one.set_wrapper_attr, VALUES[name][0]),
-        (two.set_attr, [VALUES[name][0]] * 2),
-    ):
+    value = VALUES[name][0]
+    for put, given in ((one.set_wrapper_attr, value), (two.set_attr, [value] * 2)):
         with pytest.raises(AttributeError, match=f"{name}.*make another env"):
-            put(name, value)
+            put(name, given)

@@ -51,9 +51,8 @@ def test_what_is_given_is_read_and_the_rest_is_drawn_as_without(mode):
         assert_array_equal(seen[:, :4], start[:, :4])
         for other, found in env.parameters.items():
             if other == name:
-                assert found == pytest.approx(
-                    np.tile(value, (11, *[1] * np.ndim(value))), rel=1e-15
-                )
+                everywhere = np.tile(value, (11, *[1] * np.ndim(value)))
+                assert found == pytest.approx(everywhere, rel=1e-15)
             elif (name, other) == ("mass", "inertia"):  # of which it is a factor
                 parts = drawn[other] / drawn[name][:, np.newaxis, np.newaxis]
                 assert found == pytest.approx(value * parts, rel=1e-14)
@@ -101,10 +100,8 @@ def test_a_flight_with_given_numbers_is_that_of_an_env_made_with_them(env_id, va
         heavy = {"inertia": (2.0 * body.inertia).tolist(), "mass": 2.0 * body.mass}
         made = {"body": heavy, "randomization": varied}
     other = make(env_id, **how, **made)
-    for state in (
-        {},
-        {"state": {"quaternion": (0.6, 0.8, 0, 0), "angular_velocity": (0, 0.02, 0)}},
-    ):
+    placed = {"state": {"quaternion": (0.6, 0.8, 0, 0), "angular_velocity": (0, 0.02, 0)}}
+    for state in ({}, placed):
         assert moved(env, {**state, "parameters": given}) == moved(other, state)
     assert moved(env) != moved(other)
 
@@ -155,11 +152,9 @@ def test_a_tensor_with_axes_of_its_own_flies_as_the_body_of_another_env_does():
         given = {"state": state, "parameters": {"inertia": tensor}}
         assert moved(env, given) == pytest.approx(moved(other, {"state": state}), rel=1e-11)
         assert env.parameters["inertia"] == pytest.approx(tensor, rel=1e-14)
-        momentum = tensor @ state["angular_velocity"]
+        momentum = rotate(state["quaternion"], tensor @ state["angular_velocity"])
         env.reset(options=given)
-        assert env.state["angular_momentum"] == pytest.approx(
-            rotate(state["quaternion"], momentum), rel=1e-13
-        )
+        assert env.state["angular_momentum"] == pytest.approx(momentum, rel=1e-13)
 
 
 def test_principal_axes_are_turned_about_any_axis_and_keep_the_moments():

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import os
 import pickle
 import subprocess
 import sys
@@ -159,10 +158,8 @@ def test_pygame_is_loaded_for_a_picture_only_and_quietly():
         "assert dict(os.environ) == before\n"
         "assert not pygame.display.get_init()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True, text=True, check=False, env=os.environ,
-    )  # fmt: skip
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

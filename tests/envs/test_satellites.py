@@ -246,9 +246,8 @@ def test_what_no_episode_has_the_time_for_is_told():
     with pytest.warns(UserWarning, match=r"lasts 40 s; the largest turn .* takes 50.1"):
         many(SLEW, 2, max_episode_steps=200, **heavy)
     env = gym.make(SLEW, **heavy)
-    with pytest.warns(
-        UserWarning, match=r"lasts 40 s, unless max_episode_steps was given; .* takes 50.1"
-    ):
+    said = r"lasts 40 s, unless max_episode_steps was given; .* takes 50.1"
+    with pytest.warns(UserWarning, match=said):
         env.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

@@ -51,12 +51,11 @@ def test_the_orbit_of_a_task_is_changed_key_by_key():
     assert orbit == Orbit(700e3, math.radians(97.5), model="igrf")
 
 
+UNFLAGGED = {"star_tracker": {"flag": False}}
+
+
 @refused(
-    (
-        SLEW,
-        {"observation": "hidden", "sensor": {"star_tracker": {"flag": False}}},
-        "must have a column",
-    ),
+    (SLEW, {"observation": "hidden", "sensor": UNFLAGGED}, "must have a column"),
     (SAFE, {"observation": "mrp"}, "observation must be 'hidden' in this task"),
 )
 def test_what_hides_everything_or_nothing_is_refused(env_id, kwargs):

@@ -157,9 +157,8 @@ def test_a_wheel_gains_speed_as_the_closed_form_says_however_long_the_step(const
     """I s' = u - v s: s = (u / v) (1 - exp(-v t / I)), here of a body that hardly turns."""
     inertia, torque = 1e-4, 5e-3
     viscous = inertia / constant
-    wheels = ReactionWheels(
-        inertia=inertia, torque=torque, momentum=1.0, viscous=viscous, start=0.0
-    )
+    motors = {"inertia": inertia, "torque": torque, "viscous": viscous}
+    wheels = ReactionWheels(momentum=1.0, start=0.0, **motors)
     env = make(WHEELS, body={"inertia": [1e6] * 3}, actuator=wheels, dt=0.5, substeps=1)
     at(env, (1.0, 0.0, 0.0, 0.0))
     for step in range(1, 20):

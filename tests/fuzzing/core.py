@@ -143,9 +143,8 @@ def _arithmetic():
     }
     for module, functions in ((quaternion, arguments), (invariants, measured)):
         for name, given in functions.items():
-            yield target(f"{module.__name__}.{name}", getattr(module, name), **given).but(
-                plain=True
-            )
+            found = target(f"{module.__name__}.{name}", getattr(module, name), **given)
+            yield found.but(plain=True)
 
 
 def targets():

@@ -67,9 +67,8 @@ def told(what, errors, bound):
     mean, half = trend(errors)
     worst = np.abs(errors).max()
     print(f"{what}: trend {mean:+.1e} +- {half:.1e} over the run, largest error {worst:.1e}")
-    assert abs(mean) + half < bound, (
-        f"{what} drifts by {mean:.2e} +- {half:.2e}, allowed {bound:.1e}"
-    )
+    said = f"{what} drifts by {mean:.2e} +- {half:.2e}, allowed {bound:.1e}"
+    assert abs(mean) + half < bound, said
 
 
 @pytest.mark.parametrize("h", [0.01, 0.05])

@@ -27,9 +27,8 @@ def without_numbers(text):
 
 
 def test_the_example_runs_and_its_page_shows_what_it_prints(example):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(SCRIPT)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-W", "error", str(SCRIPT)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for table in done.stdout.split("\n\n")[: len(example.subjects())]:
         assert without_numbers(table) in without_numbers(PAGE)

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 import step_functions as steps
-from rbgym.testing import (
-    CHECKS,
-    EnvSubject,
-    FidelityLimits,
-    StepSubject,
-    assert_torque_free_invariants,
-    integrator_step,
-    measure,
-)
+from rbgym.testing import CHECKS, assert_torque_free_invariants, integrator_step, measure
+from rbgym.testing.env_subject import EnvSubject
+from rbgym.testing.step_subject import StepSubject
+from rbgym.validation.fidelity import FidelityLimits
 from refusals import refused
 
 INERTIA = steps.INERTIA

@@ -125,9 +125,8 @@ def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
     run.push(np.array([0.0, 0.006, 0.0]))
     start = run.snapshot()
     run.advance(10)
-    alone = rbgym.simulate(
-        run.body, dt=run.dt / 4, steps=40, quaternion=start.quaternion, torque=(0.0, 0.01, 0.0)
-    )
+    given = {"quaternion": start.quaternion, "torque": (0.0, 0.01, 0.0)}
+    alone = rbgym.simulate(run.body, dt=run.dt / 4, steps=40, **given)
     assert np.allclose(run.snapshot().quaternion, alone.quaternion[-1], atol=1e-12)
 
 
