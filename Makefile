@@ -31,7 +31,7 @@ comma := ,
 EXTRAS_OF_VERSIONS := agents,mujoco,onnx,test,view
 VERSION_TESTS := $(addprefix tests/,test_body_files.py test_cache.py test_vector_checks.py test_plot.py test_sb3.py \
     test_simulate.py agents/view \
-    $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
+    $(addprefix envs/test_,info.py planning.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
     'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \
     'tests/agents/test_export.py::test_the_shipped_policy_answers_in_onnx_as_in_python' \

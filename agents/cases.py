@@ -114,7 +114,7 @@ class Starts(NamedTuple):
         fit, mode = judged_kwargs if self.categories else in_time, AutoresetMode.DISABLED
         kwargs = fit(env_id, env_kwargs)
         if kwargs.get("max_episode_steps", spec_of(env_id).max_episode_steps) is None:
-            raise ValueError(f"max_episode_steps must be given for {env_id}, which has no limit")
+            raise ValueError(f"max_episode_steps must be given for {env_id}, got None")
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
     def begin(self, env: Any) -> Any:

@@ -7,7 +7,7 @@ import shutil
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +81,12 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config)
         return None
+
+    def require(self, config: Mapping[str, Any]) -> None:
+        """Raise ValueError if another training has finished this run, or replaced it."""
+        there = read_json(self.config)
+        if self.results.exists() or any(there.get(key) != config[key] for key in IDENTITY):
+            raise ValueError(f"another training has taken over {str(self.path)!r}")
 
 
 def length(config: dict[str, Any]) -> float:

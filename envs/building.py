@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _SHORTEST = 1e-100  # s; shortest step whose reciprocal, squared, is a finite float
 _PULL = 1.5  # N m, a little over the largest torque towards a soft wall, which repels bodies
 _HOOKS = "reward", "termination", "disturbance", "observation"
-# Entries of `state` that every env has; with a position the body is drawn there.
+# Entries of `state` that every env has.
 _OF_STATE = {"quaternion", "angular_velocity", "angular_momentum", "energy", "time",
              "target_quaternion", "target_angular_velocity"}  # fmt: skip
 _SLACK = 1.05  # factor of the bounds of rates, for the error of the schemes
@@ -247,7 +247,8 @@ class Building:
         if task.form is not None and not (isinstance(name, str) and name == task.form.label):
             raise ValueError(f"observation must be {task.form.label!r} in this task, got {name!r}")
         if callable(name) and self.hooks.get("observation") is name:
-            if given.sensor is not None or given.preview is not None or self.may_blind:
+            own = given.sensor not in (None, task.sensor)
+            if own or given.preview is not None or self.may_blind:
                 raise ValueError(
                     "observation must be named with sensor, its faults, or preview, got a callable"
                 )
@@ -331,7 +332,7 @@ class Building:
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.physics, self.parts)
         if says(self.parts, "is_noisy") and not self.rows.is_noisy():
-            raise ValueError("is_noisy must be False unless a sensor or a disturbance is noisy")
+            raise ValueError("is_noisy must be True of the sensor or disturbance of a noisy part")
         keys = [*self.actuator.state_keys(), *self.parts.goal.state_keys()]
         if taken := {name for name in keys if name in _OF_STATE or keys.count(name) > 1}:
             raise ValueError(f"state_keys must be other names than {sorted(taken)}")

@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium.spaces import Dict
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.arguments import real
+from rbgym.arguments import finite
 from rbgym.compiled.dual import ITEM, as_duals, value
 from rbgym.compiled.jit import Entry, compiled
 from rbgym.engine.advance import lay_out
@@ -117,9 +117,7 @@ def linearize(
         buffer = batch.buffer
     else:
         buffer = lay_out(checked_state(episodes, state, episodes.size)[0])
-    given = np.zeros(shape) if action is None else real("action", action)
-    if given.shape != shape or not np.isfinite(given).all():
-        raise ValueError(f"action must be finite numbers of shape {shape}, got {action!r}")
+    given = np.zeros(shape) if action is None else finite("action", action, shape)
     names, more = _more(episodes)
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
     kind = columns_for(batch)

@@ -57,7 +57,8 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
         raise ValueError(f'state["rows"] must be finite, ({r},) or ({size}, {r}), got {rows!r}')
     words = state["generator"]
     fits = isinstance(words, np.ndarray) and words.shape == (6,) and words.dtype == np.uint64
-    if not fits or not words[2] & 1 or words[4] > 1 or words[5] >> 32:  # as PCG64 has them
+    whole = words.tolist() if fits else [0] * 6
+    if not whole[2] & 1 or whole[4] > 1 or whole[5] >> 32:  # PCG64 has none such
         raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
     rows = rows.reshape(-1, r)
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words

@@ -49,7 +49,7 @@ def warm(env_id):
     """Compile the env on each node, before its runners read the machine code from the disk. One
     node after the other: where the disk is shared, the second finds what the first compiled."""
     step = ray.remote(num_cpus=0)(first_steps)
-    for node in ray.nodes():
+    for node in (one for one in ray.nodes() if one["Alive"]):
         here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         seconds = ray.get(step.options(scheduling_strategy=here).remote(env_id, {}))
         print(f"{node['NodeID'][:8]}: compiled, or read, in {seconds:.1f} s")

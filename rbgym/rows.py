@@ -31,7 +31,7 @@ TORQUE = 17  # 3: held torque, principal axes [N m]
 FRESH = 20  # 1: for schemes with memory: 1.0 until the first step under the torque
 
 # The solver's report on the lane.
-CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad^2]
+CORRECTION = 21  # 1: largest squared angle of energy projections and refused ones [rad^2]
 REDONE = 22  # 1: how many steps needed the robust solver
 FAILED = 23  # 1: 1.0 after a step that could not be solved, or WAITING
 WAITING = 2.0  # until the thorough code finishes the period

@@ -28,9 +28,10 @@ class Trajectory:
 
     time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
     angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
-    largest_correction: largest rotation [rad] of the energy projection; redone: number of steps
-    that needed the robust solver. conserved: names of the `errors` whose quantity the exact motion
-    conserves, so that they are errors of the integrator. position [m] and velocity [m/s] (n+1, 3)
+    largest_correction: largest rotation [rad] of an energy projection, also of one of `exact` that
+    was too large to be made; redone: number of steps that needed the robust solver. conserved:
+    names of the `errors` whose quantity the exact motion conserves, so that they are errors of the
+    integrator. position [m] and velocity [m/s] (n+1, 3)
     of the centre of mass, world axes, if simulated; the energy then includes its kinetic energy.
     """
 
@@ -102,10 +103,9 @@ def simulate(
     instants = [*range(0, steps, record_every), steps]
     q = unit("quaternion", quaternion)
     omega = finite("angular_velocity", angular_velocity, (3,))
-    rotor = None if rotor_momentum is None else finite("rotor_momentum", rotor_momentum, (3,))
     if position is velocity is force is None:
         batch = Batch(body, record, potential, projection=projection)
-        batch.set_state(q, omega, rotor_momentum=rotor)
+        batch.set_state(q, omega, rotor_momentum=rotor_momentum)
         batch.warn_of_spin(dt)
         found = _turn(batch, dt, instants, torque)
         conserved = _conserved(batch.potential, torque)
@@ -114,7 +114,7 @@ def simulate(
     else:
         body = body.about(body.center_of_mass)
         p, v = _vector("position", position), _vector("velocity", velocity)
-        flight = _Flight(body, _flight_scheme(record, potential, rotor), force, torque)
+        flight = _Flight(body, _flight_scheme(record, potential, rotor_momentum), force, torque)
         found = flight.run(dt, instants, p, v, q / np.linalg.norm(q), omega)
         conserved = _conserved(NoPotential(), torque)
         if force is not None:

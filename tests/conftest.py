@@ -19,7 +19,7 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 # The tasks that `make test` compiles: a top, torque, wheels, a target that moves. What only others
 # have, such as coils, is tested as Python there, and as machine code by `make test-long`.
 CORE = {"RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "AttitudeTracking-v1"}
-LONG = tuple(Path(__file__).with_name("long.txt").read_text().splitlines())
+LONG = tuple(filter(None, Path(__file__).with_name("long.txt").read_text().splitlines()))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks

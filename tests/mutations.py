@@ -110,6 +110,7 @@ def main() -> int:
     missed = 0
     for mutation in MUTATIONS:
         noticed, by = caught(mutation, mutation.integrator, mutation.case)
+        noticed = noticed and not caught(None, mutation.integrator, mutation.case)[0]
         missed += not noticed
         verdict = f"caught by {by}" if noticed else "NOT NOTICED"
         print(f"{mutation.what} ({mutation.integrator}, {mutation.case}): {verdict}", flush=True)

@@ -12,7 +12,7 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # What `make test-lowest` installs.
-LOWEST = ("agents", "plot", "cli", "render", "test", "view")
+LOWEST = ("agents", "plot", "cli", "render", "mujoco", "onnx", "test", "view")
 
 
 def declared(*extras):

@@ -55,7 +55,7 @@ def main() -> None:
     listed = [entry["env"] for entry in read("list")["environments"]]
     kept = [judge(env_id) for env_id in listed if (shelf / env_id).is_dir()]
     print(f"{sum(kept)} of {len(kept)} trained policies keep the promise of their page")
-    raise SystemExit(not all(kept))
+    raise SystemExit(not (kept and all(kept)))
 
 
 if __name__ == "__main__":

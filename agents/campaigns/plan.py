@@ -226,17 +226,18 @@ def _reasons(player: Player) -> NDArray[np.str_]:
 
 
 def checksums(value: Any) -> list[str | None]:
-    """Checksums of the objects and functions in a value, of the data of objects, the code and the
-    values of functions; None for one whose pickle differs from that of its copy, or that has
-    none."""
+    """Checksums of the objects and functions in a value, of the data and `predict` of objects, the
+    code and the values of functions; None for one whose pickle differs from that of its copy, or
+    that has none."""
     found = list[Any]()
     plain(value, found.append)
-    return [*map(_checksum, found)]
+    methods = [type(one).predict for one in found if hasattr(type(one), "predict")]
+    return [*map(_checksum, [*found, *methods])]
 
 
 def _checksum(value: Any) -> str | None:
     try:
-        content = _content(value), _content(getattr(type(value), "predict", None))
+        content = _content(value)
         first, again = joblib.hash(content), joblib.hash(pickle.loads(pickle.dumps(content)))
     except Exception:  # of any type, from the object's own code
         return None
@@ -250,6 +251,8 @@ def _content(value: Any) -> Any:
         return function.co_code, function.co_names, [*map(_content, function.co_consts)]
     if isinstance(function, frozenset):
         return sorted(map(repr, function))
+    if hasattr(value, "state_dict"):  # a torch module, whose pickle names addresses
+        return {name: np.asarray(one) for name, one in value.state_dict().items()}
     if not isinstance(function, FunctionType):
         return value
     inner = [_content(cell.cell_contents) for cell in function.__closure__ or ()]

@@ -52,8 +52,8 @@ class _Commands(TyperGroup):
 def _clean_errors(ctx: Any) -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        raise  # the reader has closed the pipe; Click ends quietly
+    except (BrokenPipeError, typer.Exit):
+        raise  # the reader has closed the pipe, and Click ends quietly; or the help was shown
     except _UsageError as error:
         path = (error.ctx or ctx).command_path
         _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)

@@ -55,7 +55,7 @@ def train(
     ] = None,
     env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
-        Any | None, Option(help="Env steps between checkpoints; default 50,000.", **_STEPS)
+        Any | None, Option(help="Env steps between checkpoints, default 50,000; 0: one.", **_STEPS)
     ] = None,
     evaluate_every: Annotated[
         Any | None, Option(help="Env steps between evaluations; 0: never.", **_STEPS)

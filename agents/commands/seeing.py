@@ -2,7 +2,9 @@
 
 import csv as csv_files
 import importlib
+import os
 import signal
+import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -234,7 +236,8 @@ def view(
     print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
     try:
         running = page.Page(server, shown, speed)
-        if open_:
+        # Without a screen a browser in the terminal would keep the page from running.
+        if open_ and (sys.platform != "linux" or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}):
             webbrowser.open(url)
         running.run()
     except KeyboardInterrupt:

@@ -216,7 +216,7 @@ class Allocated(Controller):
     out: int | None = None
 
     def __post_init__(self) -> None:
-        self.axes = self.wheels.matrix
+        self.axes, self.rate = self.wheels.matrix, self.law.sampled(self.rate)
         answering = without(self.wheels, self.out)
         self.motor = self.strength * self.wheels.torque
         self.share = np.linalg.pinv(answering.matrix)
@@ -284,7 +284,8 @@ class Unloading(Controller):
 
     other: the `MagneticCoils` or the `Torque` that unload the wheels; most: moment [A m^2] or
     torque [N m] of a full command, () or (3,). rate: k [1/s], by default 0.1 / (the time in which a
-    motor fills its wheel), or `damping_rate` of coils if that is less.
+    motor fills its wheel), or `damping_rate` of coils if that is less. pulse: fraction of a control
+    period of which thrusters give multiples; 0 for other actuators.
 
     Source: Camillo & Markley (1980), Orbit-averaged behavior of magnetic control laws for momentum
     unloading, J. Guidance and Control 3(6).
@@ -295,6 +296,7 @@ class Unloading(Controller):
     most: ArrayLike
     _: KW_ONLY
     rate: float | None = None
+    pulse: float = 0.0
 
     def __post_init__(self) -> None:
         self.full = np.broadcast_to(finite("most", self.most, (), (3,)), (3,))
@@ -316,6 +318,8 @@ class Unloading(Controller):
         B = rows[:, self.first : self.least] * 2.0 * coils.field if coils else None
         wanted = u if B is None else np.cross(B, u) / _square(B)
         commands = shortened(wanted / np.where(self.full > 0, self.full, np.inf))
+        if self.pulse:
+            commands = np.clip(self.pulse * np.round(commands / self.pulse), -1.0, 1.0)
         had = commands * self.full
         torque = had if B is None else np.cross(had, B)
         wheels, state = self.law.act(rows, state, episode_start, torque)

@@ -37,7 +37,8 @@ class Plant:
     the goal, if it is an `Axis`. moves: whether the target moves. measured: whether sensors add
     noise. reads: number of columns of attitude, rates and perhaps the target's rates, 0 if the
     attitude is not a quaternion. first: the first column of the actuator. delay, lag [s],
-    has_pulses: of the commands; waiting: how many past commands of each channel are shown.
+    pulse: the shortest of thrusters, as a fraction of dt; waiting: how many past commands of each
+    channel are shown.
     mixing: (3, channels), the torque of full commands, body axes [N m], zero for coils.
     out: number of a failed wheel, from 0 on; None if all work.
     """
@@ -57,7 +58,7 @@ class Plant:
         self.delay, self.lag = numbers.get("seconds", 0.0), numbers.get("time_constant", 0.0)
         record: Any = assembly.record
         self.waiting = record.line.delay.slots() if "seconds" in numbers else 0
-        self.has_pulses = "minimum_pulse" in numbers
+        self.pulse = numbers.get("minimum_pulse", 0.0) / base.dt
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None

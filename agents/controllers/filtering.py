@@ -222,9 +222,9 @@ class Estimating:
             )
         law = at_work(policy, env)
         shown = base.columns.get("star_tracker_valid")
-        cones = base.columns.get("keep_out")
+        turned = (base.columns.get(name) for name in ("keep_out", "position", "velocity"))
         valid, limit = shown.first if shown else None, base.rate_limit
-        vectors = range(cones.first, cones.place.stop, 3) if cones else ()
+        vectors = [n for one in turned if one for n in range(one.first, one.place.stop, 3)]
         return cls(law, parts.sensor, rate_limit=limit, moving=moving, valid=valid, vectors=vectors)
 
     def predict(

@@ -192,7 +192,7 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         )
         if plant.unloads is None:
             return shared
-        return Unloading(shared, plant.unloads, plant.unloads_by)
+        return Unloading(shared, plant.unloads, plant.unloads_by, pulse=plant.pulse)
     if plant.coils is not None:
         dipole, field = plant.given["dipole"], plant.given["field"]
         return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)

@@ -15,7 +15,7 @@ from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
 from rbgym.identification import rotation_vector
 from rbgym.potentials import HeavyTop
-from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
+from rbgym.quaternion import Array, from_rotation_vector, rotate_inverse
 
 
 def for_env(env: Any, **gains: Any) -> Law:
@@ -197,6 +197,8 @@ class SpinLQR(BodyLaw):
         weights, goal = positives("tolerances", self.tolerances, (3,)), self.goal
         if not isinstance(goal, Axis) or goal.sin_nutation != 0.0:
             raise ValueError(f"goal must be an upright rbgym.envs.parts.goals.Axis, got {goal!r}")
+        if np.abs(self.inertia[:2, 2]).max() > 1e-6 * self.inertia[2, 2]:
+            raise ValueError(f"body must have z as a principal axis, got {self.inertia.tolist()}")
         self.wanted = np.array([0.0, 0.0, goal.precession + goal.spin])
         inverse = np.linalg.inv(self.inertia)
         # As matrices: turn @ v is wanted x v, push @ v is (J wanted) x v.
@@ -222,8 +224,8 @@ class PrecessionLQR(BodyLaw):
         J_3 w_3' = N_3
 
     which do not depend on time. Linearised about the steady motion, with x the errors of (a, a', p,
-    w_3), the torque N = -K x minimises the integral of (x / tolerances)^2 + (N / limits)^2. The
-    body rotates under a held torque, so the law uses the attitude half a period ahead.
+    w_3), the held torque N = -K x minimises the sum of (x / tolerances)^2 + (N / limits)^2 over the
+    control periods. The body rotates meanwhile, so the law uses the state half a period ahead.
 
     Source: the equations are Euler's in nutating axes, e.g. Goldstein, Classical Mechanics, 5.7;
     the gain follows from the Riccati equation.
@@ -236,8 +238,6 @@ class PrecessionLQR(BodyLaw):
     every_axis = True
 
     def __post_init__(self) -> None:
-        from scipy.linalg import solve_continuous_are
-
         super().__post_init__()
         weights, goal = positives("tolerances", self.tolerances, (4,)), self.goal
         if not isinstance(goal, Axis):
@@ -256,10 +256,7 @@ class PrecessionLQR(BodyLaw):
         A[2, 1] = (spin - 2 * p * cos) / sin
         B = np.zeros((4, 3))
         B[1, 0], B[2, 1], B[3, 2] = 1 / across, 1 / (across * sin), 1 / along
-        B *= self.limits  # of commands
-        with solvable(weights, self.dt, self.limits):
-            P = solve_continuous_are(A, B, np.diag(1.0 / weights**2), np.eye(3))
-        self.gain = self.limits[:, None] * (B.T @ P)
+        self.gain = held_gain(A, B, self.dt, weights, self.limits)
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
@@ -269,10 +266,10 @@ class PrecessionLQR(BodyLaw):
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         e = np.array([0.0, 0.0, 1.0])
-        then = multiply(q, from_rotation_vector(0.5 * self.dt * omega))
-        up = rotate_inverse(then, e)
-        # The rates across the axis turn with the body backwards, as the vertical does.
-        turned = rotate_inverse(from_rotation_vector(0.5 * self.dt * omega[:, 2:] * e), omega)
+        # The spin turns vertical and rates across the axis backwards, for half a period.
+        spin = omega[:, 2:] - self.goal.precession * self.goal.cos_nutation
+        turn = from_rotation_vector(0.5 * self.dt * spin * e)
+        up, turned = (rotate_inverse(turn, one) for one in (rotate_inverse(q, e), omega))
         n = np.cross(up, e)
         sin = np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-6)
         n /= sin

@@ -58,7 +58,8 @@ class AxisPD(BodyLaw):
 
     The body rotates under a held torque, so the law uses the attitude half a period ahead.
 
-    goal: the desired motion. Gains: frequency n [rad/s], damping z, spin_time T [s].
+    goal: the desired motion. Gains: frequency n [rad/s], by default at most 0.2 in a period,
+    damping z, spin_time T [s].
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J.
@@ -86,11 +87,13 @@ class AxisPD(BodyLaw):
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         on_a_wall = isinstance(plant.potential, SoftWall)
-        return {"frequency": 1.0, "spin_time": 1.0} if on_a_wall else {}
+        n = 1.0 if on_a_wall else min(10.0, 0.2 / plant.env.dt)
+        return {"frequency": n, "spin_time": 1.0 / n}
 
     def torque(self, q: Array, omega: Array, wanted: Array | None = None) -> Array:
         goal, then = self.goal, multiply(q, from_rotation_vector(0.5 * self.dt * omega))
-        up = rotate_inverse(then, np.array([0.0, 0.0, 1.0]))
+        now, up = (rotate_inverse(one, np.array([0.0, 0.0, 1.0])) for one in (q, then))
+        omega = omega + goal.precession * (up - now)  # as the goal's rates change until then
         across = self.axis - (up @ self.axis)[:, None] * up
         across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-9)
         direction = goal.cos_nutation * up + goal.sin_nutation * across

@@ -190,7 +190,7 @@ class Planner(BodyLaw):
         setup = plant.env.episodes.setup
         if (hook := setup.hooks.get("disturbance")) is not None:
             raise ValueError(f"disturbance must be given by name for {cls.slews}, got {hook!r}")
-        if plant.has_pulses:
+        if plant.pulse:
             stages = setup.actuator.stages
             raise ValueError(f"actuator must be without pulses for {cls.slews}, got {stages!r}")
         return known

@@ -87,6 +87,8 @@ def export_c(
     text = (_comment(content), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
             test)  # fmt: skip
     folder = made_folder(folder)
+    if (folder / "policy.safetensors").exists():
+        raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
         temporary.write_text("\n".join(text), "ascii")
@@ -188,10 +190,10 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """`_parts` of a supervisor: the pointing law, the damping law, the filter and the modes."""
     pieces, numbers, sharp = _parts(policy.pointing, 0)
     found, damping = policy.filter, policy.damping
-    if found.tracker is not None:
+    if found.tracker is not None or any("now->memory" in one for one in pieces):
         raise ValueError(
-            "policy must be a supervisor without a star tracker to be written as C; its filter "
-            f"reads the columns {[*found.columns]}"
+            "policy must be a supervisor without a star tracker to be written as C, whose pointing "
+            f"law has no memory; its filter reads the columns {[*found.columns]}"
         )
     numbers |= _of_filter(found) | {
         "damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang,

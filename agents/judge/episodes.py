@@ -99,8 +99,9 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
 def require_period(policy: TrainedPolicy, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
     """Raise ValueError if the policy's memory was trained at another control period."""
     if getattr(policy.network, "memory", None) is not None:
-        learned_in = policy.config.get("env_kwargs", {})
-        able, dt = (setup_of(env_id, some).dt for some in (learned_in, env_kwargs))
+        own = str(policy.config.get("env_id")).rpartition(":")[2]  # imports no module
+        learned_in = (own if own in gym.registry else env_id, policy.config.get("env_kwargs", {}))
+        able, dt = (setup_of(*one).dt for one in (learned_in, (env_id, env_kwargs)))
         if dt != able:
             raise ValueError(f"dt must be {able!r} s, as the policy's memory learned, got {dt!r}")
 

@@ -139,6 +139,7 @@ def improve(
                 for name in ("success_rate", "mean_return"):
                     board.add_scalar(f"eval/{name}", found[name], learner.steps)
             if done % every == 0 or done == total:
+                folder.require(config)
                 learner.save(folder.checkpoint)
     return learner.results
 

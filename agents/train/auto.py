@@ -61,10 +61,11 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
     kwargs[_LIMIT] = min(limit, chosen.get(_LIMIT, limit))
     first, spaces = run.first_network(config)
     folder = RunFolder(Path(job.out))
-    reward = kwargs.get("reward", "dense")
+    reward = kwargs.get("reward") or "dense"
     terms = NAMED[reward] if isinstance(reward, str) else reward
     # The event of a violated limit has no derivative, so the reward also prices the margin.
     priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
+    chosen["margin"] = priced["reward"]["margin"] or chosen["margin"]
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
         learner, restore = None, None
         try:

@@ -92,7 +92,7 @@ class DifferentiableEnv:
         """Start episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
-        self._error = None
+        self.detach()
         return self._with_memory(torch.from_numpy(observation), ~self.ended)
 
     def restart(self, lanes: torch.Tensor, observation: torch.Tensor) -> torch.Tensor:

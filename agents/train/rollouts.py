@@ -9,11 +9,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.cases import Starts, by_name, judged_kwargs, starts_of, task_of
+from rbgym.agents.cases import Starts, by_name, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
@@ -84,8 +83,7 @@ def _flown(
     stack, group = Stack.of(networks), -(-episodes // LANES) * LANES
     every: Any = ((one + one[-1:] * (group - episodes)) * len(networks) for one in starts)
     padded = Starts(*every)
-    n, mode = len(padded.seeds), AutoresetMode.DISABLED
-    env: Any = gym.make_vec(env_id, n, autoreset_mode=mode, **env_kwargs).unwrapped
+    env: Any = padded.env(env_id, env_kwargs).unwrapped
     with closing(env):
         _check_fit(env, networks[0])
         padded.begin(env)
@@ -118,7 +116,7 @@ def rollout_test_set(
     """`rollout` from the first `episodes` states of the task's fixed test set, in its order, see
     `rbgym.agents.judge.evaluate`. ValueError also for `initial`, which the set fixes."""
     starts = starts_of(env_id, episodes, split)
-    env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
+    env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
     return _flown(_checked(networks), env_id, starts, env_kwargs)
 
 

@@ -24,7 +24,7 @@ from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
 from rbgym.agents.policies.memory import KINDS, Attitude, Integral, Memory, SunDirection, Trend
 from rbgym.agents.policies.network import quaternions_of, read_by_networks
-from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, read_json, write_json
+from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.arguments import count, positive
 from rbgym.envs.arguments import named
@@ -181,7 +181,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     `normalizer_for`. integral, trend, sun: see `memory_for`. ValueError for bad ones, for
     observations that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
-    asked = kwargs.get("observation", "quaternion")
+    asked = kwargs.get("observation") or "quaternion"
     form = asked[0] if isinstance(asked, list | tuple) and asked else asked
     named("observation", form, FORMS, f" for {config['algo']}")
     env = gym.make(env_id, **kwargs)
@@ -396,11 +396,8 @@ def finish(
 def put_policy(
     folder: RunFolder, config: Config, results: Config, network: Any, spaces: tuple[Any, Any]
 ) -> None:
-    """Write the current policy of a run, so that it can be judged before the run ends. ValueError
-    if another training has finished the run, or has begun another one in its folder."""
-    there = read_json(folder.config)
-    if folder.results.exists() or any(there.get(key) != config[key] for key in IDENTITY):
-        raise ValueError(f"another training has taken over {str(folder.path)!r}")
+    """Write the current policy of a run, so that it can be judged before the run ends."""
+    folder.require(config)
     content = {key: config[key] for key in (*IDENTITY, "versions", "git")}
     trained.write(folder.path, network, spaces, {**content, "training": results})
 

@@ -105,6 +105,7 @@ class Controls:
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
+            env_kwargs=self._scenario.env_kwargs if env_id == self._scenario.env_id else {},
             schemes=tuple(self.value(f"scheme {k}") for k in on),
             policies=tuple(self.value(f"policy {k}") for k in on),
             **{name: self.value(name) for name in same},

@@ -143,7 +143,7 @@ def _add_mesh(
         scene.add_mesh_simple(
             f"{root}/{k}",
             mesh.vertices,
-            mesh.faces[which == k],
+            mesh.faces[which.reshape(-1) == k],
             color=tint,
             flat_shading=True,
             opacity=opacity,

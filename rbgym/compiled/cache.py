@@ -52,7 +52,7 @@ def _modules(package: Path) -> dict[str, Path]:
         folders |= {f"rbgym.{part}": package.parent / part for part in ("envs", "agents")}
     found = {}
     for name, folder in folders.items():
-        for path in folder.rglob("*.py"):
+        for path in folder.rglob("[!.]*.py"):
             parts = path.relative_to(folder).with_suffix("").parts
             inside = parts[:-1] if parts[-1] == "__init__" else parts
             found[".".join((name, *inside))] = path
@@ -191,7 +191,7 @@ class CodeFiles:
             return None
         try:
             if not is_trusted(path):
-                warn(f"{path} could have been written by another user", "remove it")
+                warn(f"{path} could have been written by another user", "remove it; umask 022")
                 return None
             written = path.read_bytes()
             digest, content = written[:_DIGEST], written[_DIGEST:]

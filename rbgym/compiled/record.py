@@ -84,7 +84,8 @@ class Record(tuple[Any, ...]):
         for name, other in clashes:
             raise TypeError(
                 f"{cls.__name__}.{name} must have another name, as it is the one of {other}: "
-                "compiled code would take a field of one record for a method of another"
+                "compiled code would take a field of one record for a method of another; restart "
+                "Python if the other is an earlier version of this class"
             )
         for name in fields:
             _FIELDS.setdefault(name, cls.__name__)
@@ -146,7 +147,8 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
     if len(known.parameters) != len(signature.parameters):
         raise TypeError(
             f"{cls.__name__}.{name} must take the arguments {known}, as all methods of this name "
-            f"in rbgym's records do, got {signature}; give a method of another purpose another name"
+            f"in rbgym's records do, got {signature}; give a method of another purpose another name "
+            "or restart Python if the other is an earlier version of this class"
         )
     if known is not signature:
         return

@@ -64,12 +64,13 @@ class Batch:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
         each, fields = _bodies(bodies, size), _potentials(potential, size)
-        # A user's potential is a constant of the kernel, one of ours a row of each lane.
-        own = type(fields[0]).of_lane is Potential.of_lane
-        several = len({*fields}) if own else len({type(one) for one in fields})
-        if len(each) != size or len(fields) != size or several > 1:
+        # A user's potential is a constant of the kernel, the numbers of one of ours are rows.
+        own = [one if type(one).of_lane is Potential.of_lane else () for one in fields]
+        several = len({*zip(map(type, fields), own, strict=True)}) > 1
+        if len(each) != size or len(fields) != size or several:
             raise ValueError(
-                f"bodies and potential must be one for all or {size} of one kind, "
+                f"bodies and potential must be one for all or {size} of one kind, your own "
+                "potentials with equal numbers, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
         if not fields[0].is_free():

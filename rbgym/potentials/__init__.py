@@ -28,7 +28,7 @@ def checked(potential: Any) -> Potential:
     if isinstance(potential, Potential):
         home, *others = (
             next(cls for cls in type(potential).__mro__ if name in vars(cls))
-            for name in ("of_lane", "energy", "gradient")
+            for name in ("of_lane", "energy", "gradient", "hessian", "torque", "size")
         )
         if home is not Potential and any(
             cls is not home and issubclass(cls, home) for cls in others

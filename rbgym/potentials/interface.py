@@ -41,9 +41,9 @@ _ZERO = (0.0, 0.0, 0.0)
 class Potential(Record):
     """A potential energy V(o), o the upward vertical seen from the body.
 
-    To write your own, subclass this with fields that are floats or tuples of floats, and the
-    methods `energy(o)` and `gradient(o)`. They are compiled, take o as a tuple of three floats in
-    the body frame, and must also be defined a little off the unit sphere.
+    To write your own, subclass this with fields that are floats, tuples of floats or potentials,
+    and the methods `energy(o)` and `gradient(o)`. They are compiled, take o as a tuple of three
+    floats in the body frame, and must also be defined a little off the unit sphere.
     """
 
     @required

@@ -79,8 +79,8 @@ def test_a_campaign_that_was_killed_goes_on_to_the_same_table(whole, tmp_path):
         process = subprocess.Popen(command)
         while len([*tmp_path.glob("groups/*.parquet")]) < done and process.poll() is None:
             time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
     assert not (tmp_path / "runs.parquet").exists()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("groups/*.parquet")}
     assert content(flown(tmp_path)) == content(whole)

@@ -1,9 +1,11 @@
 """Quaternion feedback with gravity compensation."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import rbgym
+from rbgym.agents import controllers
 from rbgym.agents.controllers import AxisPD
 from rbgym.quaternion import from_rotation_vector, rotate_inverse
 
@@ -58,3 +60,15 @@ def test_both_quaternions_of_an_attitude_get_the_same_torque():
 
 def test_hanging_straight_down_gives_finite_torques():
     assert np.isfinite(law(0.02).torque(tilted([np.pi, 0, 0]), np.ones((1, 3)))).all()
+
+
+@pytest.mark.parametrize("name", ["pd", "lqr"])
+def test_a_steady_precession_needs_no_torque(name):
+    env = gym.make("SteadyPrecession-v0").unwrapped
+    goal = env.goal
+    nutation = np.arctan2(goal.sin_nutation, goal.cos_nutation)
+    q = from_rotation_vector(np.array([nutation, 0.0, 0.0]))
+    omega = goal.precession * rotate_inverse(q, [0.0, 0.0, 1.0]) + np.array([0.0, 0.0, goal.spin])
+    state = {"quaternion": q, "angular_velocity": omega}
+    seen, _ = env.reset(seed=0, options={"state": state})
+    assert np.abs(controllers.make(name, env).predict(seen)[0]).max() < 2e-3

@@ -162,6 +162,7 @@ def test_a_lane_is_planned_alike_alone_and_beside_others(name):
             found.append(action)
         return np.array(found)
 
+    rbgym.set_num_threads(3)
     together = answers(slice(None))
     rbgym.set_num_threads(1)
     alone = [answers(slice(n, n + 1)) for n in range(3)]

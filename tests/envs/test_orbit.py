@@ -124,7 +124,7 @@ def test_igrf_is_ppigrfs_and_the_dipole_is_off_by_as_much_as_the_page_says(incli
         whole = [full.field_at(place, hour) for place in places]
         np.testing.assert_allclose(whole, B, rtol=0, atol=1e-12 * size.max())
         assert size.max() < 2 * Orbit(500e3, inclination, model="igrf").field
-    if inclination != orbit.inclination:
+    if inclination != math.radians(97.4):
         return
     assert np.mean(off) == pytest.approx(0.229, abs=0.002)
     assert np.max(off) == pytest.approx(0.735, abs=0.005)

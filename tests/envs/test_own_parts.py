@@ -334,7 +334,7 @@ class Timed(Roll):
 
 
 @refused(
-    ({"more": Noisy()}, "is_noisy must be False unless a sensor or a disturbance is noisy"),
+    ({"more": Noisy()}, "is_noisy must be True of the sensor or disturbance"),
     ({"more": OnOrbit()}, "orbit must be given with a part that is on an orbit"),
     ({"goal": Timed(0.25)}, r"state_keys must be other names than \['time'\]"),
 )

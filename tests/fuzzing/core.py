@@ -93,8 +93,9 @@ def _used(cls, **given):
 def _catalogue():
     yield target("rbgym.integrators.known", integrators.known, name="imidm:4")
     yield target("rbgym.integrators.get", integrators.get, name="imidm")
-    yield target("rbgym.integrators.get", partial(integrators.get, "rkn4"), renormalise_every=10,
-                 momentum_normalised=False, gyroscopic=True).but(spoken=("options",))  # fmt: skip
+    rkn4 = target("rbgym.integrators.get", partial(integrators.get, "rkn4"), renormalise_every=10,
+                  momentum_normalisation=False, gyroscopic=True)  # fmt: skip
+    yield rkn4.but(spoken=("options",))
     yield target("rbgym.set_num_threads", _threads, threads=2)
     yield target("rbgym.potentials.checked", potentials.checked, potential=rbgym.HeavyTop(1.0))
     yield target("rbgym.registration.register", _registered, env_id="Fuzzed-v0", module="m",

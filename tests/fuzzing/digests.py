@@ -20,7 +20,8 @@ def digest(env_id: str, steps: int, threads: int = 1, lanes: int = LANES, **kwar
     """Of all that the steps of a vector environment return, with random actions."""
     kept = rbgym.get_num_threads()
     try:
-        with patch.dict(rbgym.threads.over_ranges.__kwdefaults__, fewest=BLOCKS):
+        fewer = patch.dict(rbgym.threads.over_ranges.__kwdefaults__, fewest=BLOCKS)
+        with fewer, patch("rbgym.envs.episodes.FEWEST_BLOCKS", BLOCKS):
             rbgym.set_num_threads(threads)
             return _digest(env_id, steps, lanes, kwargs)
     finally:

@@ -31,6 +31,7 @@ def test_the_example_runs_and_its_page_shows_what_it_prints(example):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for table in done.stdout.split("\n\n")[: len(example.subjects())]:
+        assert table
         assert without_numbers(table) in without_numbers(PAGE)
 
 

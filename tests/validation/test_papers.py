@@ -33,6 +33,8 @@ QUICK = [paper for paper in papers.PAPER_CLAIMS if paper.name != OF_ALL_SCHEMES]
 def test_the_claim_reproduces_or_differs_as_is_known(paper):
     claims = paper.measure()
     known = DIFFERS.get(paper.name, {})
+    assert claims
+    assert known.keys() <= {(claim.integrator, claim.quantity) for claim in claims}
     for claim in claims:
         low, high = known.get((claim.integrator, claim.quantity), (None, None))
         if low is None:

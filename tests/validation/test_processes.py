@@ -15,3 +15,4 @@ def test_a_process_that_is_killed_ends_the_validation_with_a_clear_error():
 
 def test_more_processes_than_tasks_are_not_started():
     assert measured([partial(abs, -1)], jobs=10**9) == [1]
+    assert measured([partial(abs, -n) for n in range(6)], jobs=2) == [*range(6)]

@@ -2,13 +2,14 @@
    attitude half a period ahead; see AxisPD. The weight's torque has the slope of the potential. */
 static void torque(const sight *now, real u[3])
 {
-    const real *omega = now->omega;
-    real then[4], up[3], to[3], gap[3], error[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
+    real omega[3], then[4], before[3], up[3], to[3], gap[3], error[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
     real weight[3] = {0, 0, 0};
     real height, size, bend, spin;
     int i;
-    ahead(now->q, omega, DT / (real)2, then);
+    ahead(now->q, now->omega, DT / (real)2, then);
+    vertical(now->q, before);
     vertical(then, up);
+    for (i = 0; i < 3; i++) { omega[i] = now->omega[i] + PRECESSION * (up[i] - before[i]); }
     height = dot(up, AXIS);
     for (i = 0; i < 3; i++) { to[i] = AXIS[i] - height * up[i]; }
     size = FMAX(SQRT(dot(to, to)), (real)1e-9);

@@ -1,12 +1,15 @@
 /* N = -K x along the line of nodes, across it and along the axis; see PrecessionLQR. */
 static void torque(const sight *now, real u[3])
 {
-    const real *omega = now->omega, turn = DT / (real)2 * omega[2], c = COS(turn), s = SIN(turn);
+    const real *omega = now->omega, spin = omega[2] - PRECESSION * COS_NUTATION;
+    const real turn = DT / (real)2 * spin, c = COS(turn), s = SIN(turn);
     const real w_x = c * omega[0] + s * omega[1], w_y = c * omega[1] - s * omega[0];
-    real then[4], up[3], x[4], N[3] = {0, 0, 0}, sine, n_x, n_y;
+    real vertical_now[3], up[3], x[4], N[3] = {0, 0, 0}, sine, n_x, n_y;
     int i, k;
-    ahead(now->q, omega, DT / (real)2, then);
-    vertical(then, up);
+    vertical(now->q, vertical_now);
+    up[0] = c * vertical_now[0] + s * vertical_now[1];
+    up[1] = c * vertical_now[1] - s * vertical_now[0];
+    up[2] = vertical_now[2];
     sine = FMAX(SQRT(up[0] * up[0] + up[1] * up[1]), (real)1e-6);
     n_x = up[1] / sine; /* and across it (-n_y, n_x) */
     n_y = -up[0] / sine;

@@ -51,9 +51,9 @@ def learn(
     was interrupted at any moment resumes on the path of the uninterrupted run.
 
     timesteps: env steps summed over the lanes, rounded up to whole rollouts; None for the preset's.
-    checkpoint_every: env steps between checkpoints. evaluate_every: env steps between two runs on
-    the validation set; None for a twentieth of the training, 0 for no runs. threads: of torch; the
-    last bits of the weights depend on it. callbacks: of Stable-Baselines3.
+    checkpoint_every: env steps between checkpoints, 0 for one at the end. evaluate_every: those
+    between two runs on the validation set; None for a twentieth of the training, 0 for no runs.
+    threads: of torch; the last bits of the weights depend on it. callbacks: of Stable-Baselines3.
     """
     count("checkpoint_every", checkpoint_every, least=0)
     count("evaluate_every", evaluate_every or 0, least=0)
@@ -83,6 +83,7 @@ def learn(
                 every = checkpoint_every, judge_every
                 ours = BetweenRollouts(job, folder, config, every, show)
                 model.learn(steps - start, [*callbacks, ours], reset_num_timesteps=False)
+    folder.require(config)
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
     if (normalizer := model.get_vec_normalize_env()) is not None:
@@ -192,6 +193,7 @@ class BetweenRollouts(BaseCallback):
 
     def _save(self) -> None:
         self.record["wall_time"] = time.perf_counter() - self.started
+        self.folder.require(self.config)
         save_checkpoint(self.folder.checkpoint, self.model)
         self.saved = self.num_timesteps
 
