@@ -147,8 +147,8 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
     if len(known.parameters) != len(signature.parameters):
         raise TypeError(
             f"{cls.__name__}.{name} must take the arguments {known}, as all methods of this name "
-            f"in rbgym's records do, got {signature}; give a method of another purpose another name "
-            "or restart Python if the other is an earlier version of this class"
+            f"in rbgym's records do, got {signature}; give a method of another purpose another name"
+            ", or restart Python if the other is an earlier version of this class"
         )
     if known is not signature:
         return
