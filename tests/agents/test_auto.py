@@ -253,7 +253,7 @@ def test_the_command_that_a_shipped_policy_names_gives_its_hyperparameters():
         given = {"changes": {name: json.loads(value) for name, value in pairs}}
         job = run.Job(config["env_id"], "auto", ".", init_from=config["init_from"], **given)
         found = auto.recipe(job)  # with init_from, without the net_arch that a file may have
-        had = {"passes": 4} | config["hyperparameters"]  # older files do not name this one
+        had = {"passes": 4, "price": 0} | config["hyperparameters"]  # older files do not name them
         own = {key: had.get(key) for key in found}
         assert own == found, config["command"]
 
