@@ -141,7 +141,9 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
         return kwargs
     own, setup = (setup_of(env_id, some) for some in ({}, kwargs))
-    slews = setup.parts.goal.has_target() and math.isinf(task_of(env_id).momentum)
+    task = task_of(env_id)
+    slews = setup.parts.goal.has_target() and math.isinf(task.momentum)
+    slews &= not getattr(task.start, "least_rate", 0.0)  # not from a tumble
     seconds = limit * own.dt
     if slews and setup.least_time:
         least = seconds if setup.least_time > own.least_time else 0.0

@@ -85,12 +85,13 @@ def in_conditions(card: dict[str, Any]) -> str:
 
 
 def best(card: dict[str, Any], condition: str | None = None) -> tuple[str | None, str | None]:
-    """Names of the best law and of the best trained policy in a condition (None: the true state),
-    of those that succeed at all."""
+    """Names of the best law, of those that succeed at all, and of the best trained policy in a
+    condition (None: the true state)."""
     rows = card["rows"]
-    order = [n for n in ranks(card, condition) if _merits(rows[n], condition)["success_rate"]]
-    laws = (name for name in order if not rows[name]["origin"])
-    return next(laws, None), next((name for name in order if rows[name]["origin"]), None)
+    order = [*ranks(card, condition)]
+    laws = (n for n in order if not rows[n]["origin"])
+    able = (n for n in laws if _merits(rows[n], condition)["success_rate"])
+    return next(able, None), next((n for n in order if rows[n]["origin"]), None)
 
 
 def optimum(env_id: str) -> str:

@@ -90,6 +90,8 @@ def merged(name: str, below: Any, above: Any) -> Any:
         below = _without_conflicts(below, above)
     if name in _WHOLE or not isinstance(above, Mapping) or _TLE in above:
         return above
+    if name == "sensor" and not isinstance(below, Mapping | None):
+        raise ValueError(f"sensor must be an object too, in place of {below!r}, got {above!r}")
     found = {**below, **above} if isinstance(below, Mapping) else dict(above)
     if name == "sensor":  # number by number of each instrument
         lower = below if isinstance(below, Mapping) else {}
@@ -146,7 +148,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         "integrator": leaf(batch.integrator.name, "integrator"),
         "projection": leaf(batch.projection, "projection"),
         "rate_limit": leaf(task.rate_limit, "rate_limit"),
-        "torque_limit": leaf(actuator.limits, "torque_limit"),
+        "torque_limit": leaf(actuator.limits / setup.strength, "torque_limit"),
         "torque_scale": leaf(setup.strength, "torque_scale"),
         "actuator": {
             type(one).__name__: {

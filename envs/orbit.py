@@ -101,7 +101,7 @@ class Orbit:
     def __post_init__(self) -> None:
         named("Orbit.model", self.model, (_DIPOLE, _IGRF))
         for name, low, high in (
-            ("altitude", 1.0, 1e9),
+            ("altitude", 80e3, 1e9),
             ("inclination", 0.0, math.pi),
             ("eccentricity", 0.0, _SLIMMEST),
             ("perigee", -math.tau, math.tau),

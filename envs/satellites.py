@@ -75,6 +75,8 @@ class Satellite:
                 raise ValueError(f"Satellite.torque must be positive, got {self.torque!r}")
         elif self.wheels is None and self.coils is None:
             raise ValueError("Satellite must have wheels, coils or torque, got none of them")
+        if self.body.center_of_mass.any():  # a free body turns about it
+            object.__setattr__(self, "body", self.body.about(self.body.center_of_mass))
 
     def torque_limit(self, wheels: bool = False) -> Array:
         """Torque [N m] about each body axis alone, (3,): that of the wheels if `wheels`, or if it
@@ -97,6 +99,13 @@ class Satellite:
     def _slowness(self, wheels: bool) -> Array:
         """One over the largest angular acceleration about each body axis [s^2/rad], (3,)."""
         return slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
+
+    def parts_named(self, actuator: Any) -> Any:
+        """An `actuator` with this satellite's parts for bare names, as "wheels", in a list."""
+        own = {"wheels": self.wheels, "magnetorquers": self.coils}
+        if not isinstance(actuator, list | tuple):
+            return actuator
+        return [(own.get(one) or one) if isinstance(one, str) else one for one in actuator]
 
     def own_body(self) -> RigidBody:
         """Its body; as a method, it serves as `Task.body`."""
@@ -139,7 +148,8 @@ class Satellite:
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = self.rate_limit(wheels is not None)
-        if wheels is not None and isinstance(task.goal, Rest):
+        tumbles = isinstance(task.goal, Rest) or getattr(task.start, "least_rate", 0.0)
+        if wheels is not None and tumbles:
             # A tumble scales with the momentum that the wheels can absorb.
             of_task = Satellite(task.body(), wheels=wheels)
             limit = task.rate_limit * self.absorbed_rate() / of_task.absorbed_rate()
@@ -157,9 +167,8 @@ class Satellite:
                 Wandering, amplitude=reference.amplitude, slow=slow, fast=fast
             )
             changes["more"] = task.more._replace(scale=limit)
-        if wheels is None:
-            changes["torque"] = self.torque_limit()
-        else:
+        changes["torque"] = self.torque_limit()  # of wheels too, for other actuators in their place
+        if wheels is not None:
             changes["momentum"] = self.wheels.momentum / wheels.momentum * task.momentum
         suited = replace(
             task,

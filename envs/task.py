@@ -104,8 +104,13 @@ class Task:
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:
-            task, own, region = satellites.resolve(wanted.satellite).suit(self)
+            mine = satellites.resolve(wanted.satellite)
+            task, own, region = mine.suit(self)
+            if "sensor" in own:  # its instruments, not those of the task's satellite
+                layers.arguments.pop("sensor", None)
             layers.add(SATELLITE, own)
+            if "actuator" in said:
+                said["actuator"] = mine.parts_named(said["actuator"])
             layers.note(SATELLITE, [("rate_limit",), ("torque_limit",), ("initial",), ("success",)])
         if wanted.rate_limit is not None:
             task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))
@@ -170,7 +175,8 @@ class Task:
                 )
         if "seconds" in given:
             period = self.dt if dt is None else positive("dt", dt)
-            given["settled_steps"] = max(1, round(min(given.pop("seconds") / period, 2.0**53)))
+            periods = min(given.pop("seconds") / period, 2.0**53)
+            given["settled_steps"] = max(1, math.ceil(periods - 1e-9))
         return replace(self, **given)
 
     def weight_of(self, body: RigidBody, mgl: float | None = None) -> float:

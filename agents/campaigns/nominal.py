@@ -148,7 +148,9 @@ class Nominal:
             own = before or {name: getattr(self.env.body, name) for name in OF_BODY}
         elif part == "orbit":
             own = before or asdict(self.setup.orbit)
-        return {**(own if isinstance(own, Mapping) else {}), ".".join(keys): value}
+        if not isinstance(own, Mapping | None):
+            raise ValueError(f"{part} must be a dict where a spread draws of it, got {own!r}")
+        return {**(own or {}), ".".join(keys): value}
 
     def possible(self, values: Mapping[str, Array], runs: int) -> NDArray[np.bool_]:
         """Whether each run's values are possible, (runs,) bool; values: (runs, size) by name."""

@@ -23,6 +23,7 @@ from rbgym.agents.terminal import bar, print_json, print_table
 from rbgym.agents.view import Speed
 from rbgym.registration import ENVIRONMENTS
 
+_SCREENS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}  # names of what shows a page
 _RECORDED = 100_000  # most instants, unless --record-every says otherwise
 
 
@@ -237,7 +238,7 @@ def view(
     try:
         running = page.Page(server, shown, speed)
         # Without a screen a browser in the terminal would keep the page from running.
-        if open_ and (sys.platform != "linux" or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}):
+        if open_ and (sys.platform != "linux" or os.environ.keys() & _SCREENS):
             webbrowser.open(url)
         running.run()
     except KeyboardInterrupt:

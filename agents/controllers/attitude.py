@@ -224,7 +224,7 @@ class AttitudePID(AttitudePD):
         if self.integral_time is None:
             self.integral_time = 2.0 / float(self.frequency or 1.0)
         self.refuse_gains("integral_time", "dt")
-        self.summing = 1.0 / max(self.integral_time, self.dt)
+        self.summing = 1.0 / max(self.integral_time, self.dt)  # a shorter one would overshoot
         self.inverse = np.linalg.inv(self.inertia)
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:

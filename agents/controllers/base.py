@@ -310,6 +310,10 @@ class Law(Controller):
             raise ValueError(f"env must have a target at rest for {cls.slews}, its target moves")
         return super().arguments(plant)
 
+    def sampled(self, frequency: float, most: float = 0.45) -> float:
+        """The frequency [rad/s], limited to `most` radians in a control period."""
+        return min(frequency, most / self.dt) if self.dt else frequency
+
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
 
@@ -387,10 +391,6 @@ class BodyLaw(Law):
             return 1.0  # without torque no law is faster than another
         slowness = np.abs(self.inertia[has]) / self.limits[has, None]
         return float(slowness[:, has].max() ** -0.5)
-
-    def sampled(self, frequency: float, most: float = 0.45) -> float:
-        """The frequency [rad/s], limited to `most` radians in a control period."""
-        return min(frequency, most / self.dt) if self.dt else frequency
 
     def gyroscopic_load(self, axis: Array) -> Array:
         """Fraction of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)

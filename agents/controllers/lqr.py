@@ -197,9 +197,10 @@ class SpinLQR(BodyLaw):
         weights, goal = positives("tolerances", self.tolerances, (3,)), self.goal
         if not isinstance(goal, Axis) or goal.sin_nutation != 0.0:
             raise ValueError(f"goal must be an upright rbgym.envs.parts.goals.Axis, got {goal!r}")
-        if np.abs(self.inertia[:2, 2]).max() > 1e-6 * self.inertia[2, 2]:
-            raise ValueError(f"body must have z as a principal axis, got {self.inertia.tolist()}")
         self.wanted = np.array([0.0, 0.0, goal.precession + goal.spin])
+        held = np.abs(np.cross(self.wanted, self.inertia @ self.wanted))
+        if (held > self.limits).any():
+            raise ValueError(f"goal must be a spin that takes less than {self.limits}, got {held}")
         inverse = np.linalg.inv(self.inertia)
         # As matrices: turn @ v is wanted x v, push @ v is (J wanted) x v.
         turn, push = (np.cross(np.eye(3), v) for v in (self.wanted, self.inertia @ self.wanted))
@@ -225,7 +226,8 @@ class PrecessionLQR(BodyLaw):
 
     which do not depend on time. Linearised about the steady motion, with x the errors of (a, a', p,
     w_3), the held torque N = -K x minimises the sum of (x / tolerances)^2 + (N / limits)^2 over the
-    control periods. The body rotates meanwhile, so the law uses the state half a period ahead.
+    control periods. The body rotates meanwhile, so the law turns the line of nodes half a period
+    ahead.
 
     Source: the equations are Euler's in nutating axes, e.g. Goldstein, Classical Mechanics, 5.7;
     the gain follows from the Riccati equation.

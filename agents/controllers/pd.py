@@ -56,10 +56,10 @@ class AxisPD(BodyLaw):
 
     Above a soft wall, dV/dz takes the place of mgl.
 
-    The body rotates under a held torque, so the law uses the attitude half a period ahead.
+    The body rotates under a held torque, so the law uses attitude and rates half a period ahead.
 
-    goal: the desired motion. Gains: frequency n [rad/s], by default at most 0.2 in a period,
-    damping z, spin_time T [s].
+    goal: the desired motion. Gains: frequency n [rad/s], by default 10, at most 0.2 in a period,
+    and 1 above a wall; damping z; spin_time T [s], by default 1 over that frequency.
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J.
@@ -69,13 +69,16 @@ class AxisPD(BodyLaw):
     torque_limit: ArrayLike
     _: KW_ONLY
     goal: Axis = Axis()  # noqa: RUF009  (a tuple)
-    frequency: float = 10.0
+    frequency: float | None = None
     damping: float = 1.0
-    spin_time: float = 0.1
+    spin_time: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.potential = checked(self.potential)
+        usual = 1.0 if isinstance(self.potential, SoftWall) else self.sampled(10.0, 0.2)
+        self.frequency = usual if self.frequency is None else self.frequency
+        self.spin_time = 1.0 / usual if self.spin_time is None else self.spin_time
         self.refuse_gains("frequency", "damping", "spin_time")
         heavy = isinstance(self.potential, HeavyTop | SoftWall)
         self.axis = np.asarray(self.potential.axis if heavy else (0.0, 0.0, 1.0))
@@ -83,12 +86,6 @@ class AxisPD(BodyLaw):
         along = np.outer(self.axis, self.axis)
         rates = 2 * self.damping * self.frequency * (np.eye(3) - along) + along / self.spin_time
         self.drag = self.inertia @ rates
-
-    @classmethod
-    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        on_a_wall = isinstance(plant.potential, SoftWall)
-        n = 1.0 if on_a_wall else min(10.0, 0.2 / plant.env.dt)
-        return {"frequency": n, "spin_time": 1.0 / n}
 
     def torque(self, q: Array, omega: Array, wanted: Array | None = None) -> Array:
         goal, then = self.goal, multiply(q, from_rotation_vector(0.5 * self.dt * omega))

@@ -68,6 +68,8 @@ def export_c(
     wrappers that change them; a copy of it flies for the golden vectors. about: further entries of
     the contract. Raises ValueError, which names the laws that can be written, for any other policy.
     """
+    if (Path(folder) / "policy.safetensors").exists():
+        raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     base = checked_env(env)
     policy = bare(policy, base)
     content = contract(base, policy, about)
@@ -87,8 +89,6 @@ def export_c(
     text = (_comment(content), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
             test)  # fmt: skip
     folder = made_folder(folder)
-    if (folder / "policy.safetensors").exists():
-        raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
         temporary.write_text("\n".join(text), "ascii")

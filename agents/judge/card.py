@@ -267,7 +267,8 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
         dt, wheels = float(env.dt), env.actuator.rotors
     attitude_only = isinstance(task.goal, Target | Rest) and not task.docked
     if attitude_only and not given.keys() & {"sensor", "actuator"}:
-        behind = {**given, "actuator": {"delay": {"seconds": dt}}, "sensor": SENSORS}
+        measured = {} if env.episodes.setup.parts.sensor.is_noisy() else {"sensor": SENSORS}
+        behind = {**given, "actuator": {"delay": {"seconds": dt}}, **measured}
         noise = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
         trained_in = {**given, "sensor": noise}
         if env.episodes.setup.actuator.modes:  # whose motion `Foreseeing` does not predict

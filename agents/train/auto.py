@@ -145,7 +145,7 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
     if "algo" in (chosen if job.hyperparameters else job.changes or ()):
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
     for key in _OPTIONAL:
-        count(key, chosen.get(key, 1), least=key != "price")  # 0 for none
+        count(key, chosen.get(key, 1), least=int(key != "price"))  # 0 for none
     if chosen.get("price") and not chosen["margin"]:
         raise ValueError(f"price plays no part without a margin, got {chosen['price']!r}")
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])

@@ -61,9 +61,9 @@ def rollout(
 
     networks: one, or several of one shape (normalisers may differ). episodes: number of starts,
     with the seeds seed, seed + 1 and so on; or seeds: one for each start. env_kwargs: arguments of
-    the env; hooks by name only. Multiples of 32 episodes use whole blocks. A result depends only on
-    its network and seed. ValueError for bad arguments, a network that does not fit, and actions
-    that are not finite.
+    the env; hooks by name only; a satellite has its own time limit, as in `evaluate`. Multiples of
+    32 episodes use whole blocks. A result depends only on its network and seed. ValueError for bad
+    arguments, a network that does not fit, and actions that are not finite.
     """
     task_of(env_id)  # raises for any other env
     env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)

@@ -62,7 +62,7 @@ class Faults(LineStage):
 
     def apply_fault(self, physics, buffer, i, n, c):
         k = i + physics.actuator.fault_row(physics) * LANES
-        now = self.dt * (buffer[k + _PERIODS * LANES] - 1.0)
+        now = self.dt * (buffer[k + _PERIODS * LANES] - 1.0 + 1e-9)
         struck = (buffer[k + _CHANNEL * LANES] == n) & (now >= buffer[k + _TIME * LANES])
         left = buffer[k + _FACTOR * LANES] * c + buffer[k + _SUMMAND * LANES]
         return left if struck else c
@@ -71,7 +71,7 @@ class Faults(LineStage):
         """Whether the sensors have failed by now; False before the first control period."""
         k = i + physics.actuator.fault_row(physics) * LANES
         periods = buffer[k + _PERIODS * LANES]
-        late = (self.dt * periods >= buffer[k + _TIME * LANES]) & (periods > 0.0)
+        late = (self.dt * (periods + 1e-9) >= buffer[k + _TIME * LANES]) & (periods > 0.0)
         return late & (buffer[k + _KIND * LANES] == _SENSOR)
 
     def may_blind(self) -> bool:

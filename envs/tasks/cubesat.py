@@ -72,7 +72,6 @@ class ReactionWheelSlewEnv(AttitudeEnv):
 
     task = replace(
         AttitudeSlewEnv.task,
-        torque=0.02,
         actuator=_SIX.wheels,
         integrator="quat_em:4",
         rate_limit=_BY_WHEELS,

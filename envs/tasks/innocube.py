@@ -33,7 +33,7 @@ class InertialPointingEnv(AttitudeEnv):
 
     task = Task(
         body=THREE.own_body,
-        torque=0.02,
+        torque=THREE.torque_limit(),
         actuator=THREE.wheels,
         integrator="quat_em:4",
         start=TurnedAway(target_angle=math.pi),
@@ -103,7 +103,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
 
     task = Task(
         body=THREE.own_body,
-        torque=0.02,
+        torque=THREE.torque_limit(),
         actuator=THREE.coils,
         start=TurnedAway(least_rate=0.03, rate=0.17),
         goal=Rest(),

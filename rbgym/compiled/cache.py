@@ -191,7 +191,7 @@ class CodeFiles:
             return None
         try:
             if not is_trusted(path):
-                warn(f"{path} could have been written by another user", "remove it; umask 022")
+                warn(f"{path} could have been written by another user", "remove it, umask 022")
                 return None
             written = path.read_bytes()
             digest, content = written[:_DIGEST], written[_DIGEST:]

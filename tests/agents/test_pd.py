@@ -62,8 +62,8 @@ def test_hanging_straight_down_gives_finite_torques():
     assert np.isfinite(law(0.02).torque(tilted([np.pi, 0, 0]), np.ones((1, 3)))).all()
 
 
-@pytest.mark.parametrize("name", ["pd", "lqr"])
-def test_a_steady_precession_needs_no_torque(name):
+@pytest.mark.parametrize(("name", "most"), [("pd", 2e-3), ("lqr", 1e-6)])
+def test_a_steady_precession_needs_no_torque(name, most):
     env = gym.make("SteadyPrecession-v0").unwrapped
     goal = env.goal
     nutation = np.arctan2(goal.sin_nutation, goal.cos_nutation)
@@ -71,4 +71,4 @@ def test_a_steady_precession_needs_no_torque(name):
     omega = goal.precession * rotate_inverse(q, [0.0, 0.0, 1.0]) + np.array([0.0, 0.0, goal.spin])
     state = {"quaternion": q, "angular_velocity": omega}
     seen, _ = env.reset(seed=0, options={"state": state})
-    assert np.abs(controllers.make(name, env).predict(seen)[0]).max() < 2e-3
+    assert np.abs(controllers.make(name, env).predict(seen)[0]).max() < most

@@ -457,7 +457,7 @@ def test_the_sun_is_where_the_almanac_has_equinox_and_solstices():
 
 
 @refused(
-    (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
+    (SLEW, {"orbit": {"altitude": 500}}, r"Orbit\.altitude must be in \[80000, 1e\+09\]"),
     (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
     (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
     (SLEW, {"orbit": {}}, "orbit must have altitude"),

@@ -170,6 +170,15 @@ def test_a_law_follows_a_target_whatever_the_scale_of_the_rates(law, kwargs):
     assert evaluate(law, "AttitudeTracking-v1", 16, **kwargs).success_rate == 1.0
 
 
+def test_other_actuators_in_a_task_of_wheels_have_the_satellites_numbers():
+    three = SATELLITES["innocube-3u"]()
+    env = make("InertialPointing-v0", satellite=three, actuator="torque")
+    np.testing.assert_array_equal(env.torque_limit, three.torque_limit())
+    assert (
+        make("InertialPointing-v0", satellite=three, actuator=["wheels"]).actuator == three.wheels
+    )
+
+
 @pytest.mark.compiled
 def test_laws_follow_with_a_short_period_and_on_a_slender_body():
     short = evaluate("pd", "AttitudeTracking-v1", 8, dt=0.02, max_episode_steps=3000)
