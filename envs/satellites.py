@@ -148,7 +148,7 @@ class Satellite:
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = self.rate_limit(wheels is not None)
-        tumbles = isinstance(task.goal, Rest) or getattr(task.start, "least_rate", 0.0)
+        tumbles = isinstance(task.goal, Rest) or getattr(task.start, "least_rate", 0.0) > 0.0
         if wheels is not None and tumbles:
             # A tumble scales with the momentum that the wheels can absorb.
             of_task = Satellite(task.body(), wheels=wheels)
