@@ -52,17 +52,8 @@ LAWS: dict[str, tuple[type, ...]] = {
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = (
-    "goal",
-    "moving",
-    "width",
-    "first",
-    "cones",
-    "column",
-    "normals",
-    "rates",
-    "cells",
-)  # no gains; fmt: skip
+# No gains.
+FROM_ENV = "goal", "moving", "width", "first", "cones", "column", "normals", "rates", "cells"
 ALLOCATIONS = (
     controllers.Allocated,
     controllers.MagneticAllocation,
