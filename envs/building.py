@@ -151,7 +151,8 @@ class Building:
         """Set sensor, goal, reference and potential; all parts share one orbit."""
         task, effector, pull = self.task, self.actuator.effector, self.pull
         hides = isinstance(task.form, Hidden) or "hidden" in _listed(self.given.observation)
-        self.sensor = resolve_sensor(self.given.sensor, self.dt, task.rate_limit, hides=hides)
+        measures = _or(self.given.sensor, task.sensor)
+        self.sensor = resolve_sensor(measures, self.dt, task.rate_limit, hides=hides)
         self.goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
         alone = self.sensor.sees_field() and effector.around is None

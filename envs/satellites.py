@@ -1,7 +1,7 @@
 """Satellites: the numbers that a task takes from one, and satellites with published numbers."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,8 +75,6 @@ class Satellite:
                 raise ValueError(f"Satellite.torque must be positive, got {self.torque!r}")
         elif self.wheels is None and self.coils is None:
             raise ValueError("Satellite must have wheels, coils or torque, got none of them")
-        if self.body.center_of_mass.any():  # a free body turns about it
-            object.__setattr__(self, "body", self.body.about(self.body.center_of_mass))
 
     def torque_limit(self, wheels: bool = False) -> Array:
         """Torque [N m] about each body axis alone, (3,): that of the wheels if `wheels`, or if it
@@ -98,14 +96,23 @@ class Satellite:
 
     def _slowness(self, wheels: bool) -> Array:
         """One over the largest angular acceleration about each body axis [s^2/rad], (3,)."""
-        return slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
+        return slowness(np.eye(3), self._inertia, self.torque_limit(wheels))
 
-    def parts_named(self, actuator: Any) -> Any:
-        """An `actuator` with this satellite's parts for bare names, as "wheels", in a list."""
+    @property
+    def _inertia(self) -> Array:
+        """The inertia about the centre of mass, about which a free body turns."""
+        centre = self.body.center_of_mass
+        return np.asarray((self.body.about(centre) if centre.any() else self.body).inertia)
+
+    def parts_named(self, actuator: Any, fitted: Iterable[Any]) -> Any:
+        """An `actuator` with this satellite's parts for bare names, as "wheels", also in a list.
+        fitted: the elements of its env, which have the momenta of the task's starts."""
         own = {"wheels": self.wheels, "magnetorquers": self.coils}
-        if not isinstance(actuator, list | tuple):
-            return actuator
-        return [(own.get(one) or one) if isinstance(one, str) else one for one in actuator]
+        for name, kind in ("wheels", ReactionWheels), ("magnetorquers", MagneticCoils):
+            own[name] = next((one for one in fitted if isinstance(one, kind)), own[name])
+        if isinstance(actuator, list | tuple):
+            return [self.parts_named(one, fitted) for one in actuator]
+        return (own.get(actuator) or actuator) if isinstance(actuator, str) else actuator
 
     def own_body(self) -> RigidBody:
         """Its body; as a method, it serves as `Task.body`."""
@@ -115,7 +122,7 @@ class Satellite:
     def absorbed_rate(self) -> float:
         """The rate [rad/s] that its wheels can absorb about every body axis."""
         momentum = self.wheels.momentum * self.wheels.shares
-        return float(1.0 / (np.abs(self.body.inertia) / momentum[:, None]).max())
+        return float(1.0 / (np.abs(self._inertia) / momentum[:, None]).max())
 
     def rate_limit(self, wheels: bool = False) -> float:
         """Rate limit [rad/s] of a slew: twice the rate of the fastest turn. Without wheels, at
@@ -139,6 +146,8 @@ class Satellite:
         actuator, wheels = own.fitted(self), own.rotors
         seen = {} if self.sensor is None else {"sensor": self.sensor}
         if actuator and actuator.around and not wheels:
+            has_torque = self.torque is not None or self.wheels is not None
+            task = replace(task, torque=self.torque_limit()) if has_torque else task
             return task, {"body": self.body, "actuator": actuator, **seen}, {}
         turns = isinstance(task.goal, Target | Rest)
         turns &= isinstance(reference, Wandering) or not reference.moves()

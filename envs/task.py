@@ -11,7 +11,7 @@ from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.envs import satellites
-from rbgym.envs.actuators import NAMES
+from rbgym.envs.actuators import NAMES, merge, split_combined
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
@@ -100,7 +100,8 @@ class Task:
         if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
             said.pop("observation", None)  # the default: not a choice of the user
         of_task = {"actuator": self.actuator, "orbit": self.orbit, "observation": form}
-        layers.add(TASK, {**of_task, "sensor": self.sensor})
+        is_object = isinstance(self.sensor, Sensor)  # which an argument replaces as a whole
+        layers.add(TASK, {**of_task, "sensor": None if is_object else self.sensor})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:
@@ -108,9 +109,11 @@ class Task:
             task, own, region = mine.suit(self)
             if "sensor" in own:  # its instruments, not those of the task's satellite
                 layers.arguments.pop("sensor", None)
+                layers.note(SATELLITE, [("sensor",)])
             layers.add(SATELLITE, own)
             if "actuator" in said:
-                said["actuator"] = mine.parts_named(said["actuator"])
+                fitted = split_combined(merge(None, layers.arguments["actuator"]))
+                said["actuator"] = mine.parts_named(said["actuator"], fitted)
             layers.note(SATELLITE, [("rate_limit",), ("torque_limit",), ("initial",), ("success",)])
         if wanted.rate_limit is not None:
             task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))

@@ -237,7 +237,7 @@ def view(
     print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
     try:
         running = page.Page(server, shown, speed)
-        # Without a screen a browser in the terminal would keep the page from running.
+        # Without a screen a browser would run in the terminal, and the page only after it.
         if open_ and (sys.platform != "linux" or os.environ.keys() & _SCREENS):
             webbrowser.open(url)
         running.run()

@@ -68,7 +68,7 @@ def export_c(
     wrappers that change them; a copy of it flies for the golden vectors. about: further entries of
     the contract. Raises ValueError, which names the laws that can be written, for any other policy.
     """
-    if (Path(folder) / "policy.safetensors").exists():
+    if isinstance(folder, str | Path) and (Path(folder) / "policy.safetensors").exists():
         raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     base = checked_env(env)
     policy = bare(policy, base)

@@ -65,8 +65,9 @@ class Batch:
         self.size, self.projection = count("size", size), flag("projection", projection)
         each, fields = _bodies(bodies, size), _potentials(potential, size)
         # A user's potential is a constant of the kernel, the numbers of one of ours are rows.
-        own = {repr(one) if type(one).of_lane is Potential.of_lane else type(one) for one in fields}
-        if len(each) != size or len(fields) != size or len(own) > 1:
+        own = [repr(one) if type(one).of_lane is Potential.of_lane else "" for one in fields]
+        several = len({*zip(map(type, fields), own, strict=True)}) > 1
+        if len(each) != size or len(fields) != size or several:
             raise ValueError(
                 f"bodies and potential must be one for all or {size} of one kind, your own "
                 "potentials with equal numbers, "
