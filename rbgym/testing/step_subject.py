@@ -141,7 +141,7 @@ def _is_single(start: State, end: State) -> bool:
     """Whether attitude or rates, if they changed, have single precision, whatever their dtype."""
     with np.errstate(over="ignore"):
         return any(
-            np.array_equal(b, b.astype(np.float32)) and not np.array_equal(a, b)
+            np.array_equal(b, b.astype(np.float32)) and not np.allclose(a, b, rtol=0.0, atol=1e-9)
             for a, b in zip(start, end, strict=True)
         )
 

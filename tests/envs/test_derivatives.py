@@ -95,7 +95,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(gym.error.ResetNeeded):
         linearize(env)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="action must be finite numbers of shape"):
+    with pytest.raises(ValueError, match="action must be finite real numbers of shape"):
         linearize(env, action=[1.0])
     with pytest.raises(ValueError, match="env must be an environment of rbgym"):
         linearize(gym.make("CartPole-v1"))
