@@ -111,8 +111,12 @@ class Starts(NamedTuple):
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """Make a vector env with a lane for each start; `begin` resets it."""
-        fit, mode = judged_kwargs if self.categories else in_time, AutoresetMode.DISABLED
-        kwargs = fit(env_id, env_kwargs)
+        if self.categories and env_kwargs.get("initial") is not None:
+            raise ValueError(
+                f"initial must be left out, as the test set of {env_id} fixes the starts (evaluate "
+                f"takes it with split='fresh'), got {env_kwargs['initial']!r}"
+            )
+        kwargs, mode = in_time(env_id, env_kwargs), AutoresetMode.DISABLED
         if kwargs.get("max_episode_steps", spec_of(env_id).max_episode_steps) is None:
             raise ValueError(f"max_episode_steps must be given for {env_id}, got None")
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
@@ -120,16 +124,6 @@ class Starts(NamedTuple):
     def begin(self, env: Any) -> Any:
         """Reset each lane of the env to its start; returns observations and info."""
         return env.reset(seed=self.seeds, options={"initial": self.categories or None})
-
-
-def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env for judging, see `in_time`; ValueError if they set `initial`."""
-    if env_kwargs.get("initial") is not None:
-        raise ValueError(
-            f"initial must be left out, as the test set of {env_id} fixes the starts (evaluate "
-            f"takes it with split='fresh'), got {env_kwargs['initial']!r}"
-        )
-    return in_time(env_id, env_kwargs)
 
 
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,8 +157,8 @@ def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     kwargs = in_time(env_id, env_kwargs)
     with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
         tree: dict[str, Any] = cast(Any, env.unwrapped).resolved
-    if kwargs != env_kwargs:
-        tree["max_episode_steps"]["source"] = "satellite"
+    if "max_episode_steps" not in env_kwargs:  # `make_vec` passes the registered one
+        tree["max_episode_steps"]["source"] = "task" if kwargs == env_kwargs else "satellite"
     return tree
 
 

@@ -140,13 +140,12 @@ def file_at(path: Path) -> Path:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path that replaces `file_at(path)` once it is written and synced, so that
     it holds either the old content or the new. If several processes write, the last one wins; the
-    unfinished file of a killed one is removed a day later. Raises OSError, which names `path`, for
-    a full disk too."""
+    file of a killed one is removed a day later. OSError, for a full disk too, names `path`."""
     target = file_at(path)
     beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, as names have a limit
     temporary = target.with_name(f"{beginning}{uuid.uuid4().hex}.tmp")
     for left in target.parent.glob(f"{beginning}*.tmp"):
-        with suppress(FileNotFoundError):  # another process has removed it
+        with suppress(OSError):  # another process has removed it, or another user owns it
             if time.time() - left.stat().st_mtime > _DAY:
                 left.unlink()
     try:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs import rows as at
-from rbgym.envs.arguments import ARGUMENTS, named
+from rbgym.envs.arguments import ARGUMENTS, keys, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, merged, resolved
@@ -23,21 +23,15 @@ from rbgym.envs.parts import constraints, disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.planning import checked_state, packed, unpack
-from rbgym.envs.reset import (
-    checked_options,
-    checked_seed,
-    grouped_by_start,
-    lane_seeds,
-    masked_lanes,
-    place,
-)
+from rbgym.envs.reset import checked_seed, grouped_by_start, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
 MODES = ("human", "rgb_array")
+_OPTIONS = "state", "parameters", "initial"
 # Arguments that affect whether an episode is long enough.
-_OF_TIME = {"actuator", "body", "rate_limit", "satellite", "success", "torque_limit",
+_OF_TIME = {"actuator", "body", "dt", "rate_limit", "satellite", "success", "torque_limit",
             "torque_scale"}  # fmt: skip
 _NUMBER = np.dtype(np.float64)  # sooner read than the class
 # Names of their own, since an enum's attributes are slow to look up.
@@ -106,12 +100,6 @@ class _Described:
             raise AttributeError(f"{name} is set by gym.make, got {value!r}: make another env")
         super().__setattr__(name, value)
 
-    def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
-        """As Gymnasium's; AttributeError for an argument of `gym.make`, which has no effect now."""
-        if name in ARGUMENTS:
-            setattr(self, name, value)
-        return super().set_wrapper_attr(name, value, **how)  # type: ignore[misc]
-
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
         """Warn once if an episode of `steps` steps is too short for success."""
         setup, lasts = self._episodes.setup, steps * self.dt
@@ -140,8 +128,8 @@ class _Described:
         goes_on = episodes.started
         values = parameters.checked(episodes, lanes, options.get("parameters"))
         groups = grouped_by_start(options, lanes, n, self._start)
-        how = place(episodes, lanes, options, values.get("inertia"))
-        episodes.leave()
+        how = place(episodes, lanes, options.get("state"), values.get("inertia"))
+        episodes.started = episodes.ready = False  # until `restart` begins the next ones
         reseed(seed=seeds[0])
         if None in seeds and not goes_on:
             first = int(self.np_random.integers(2**63))
@@ -191,11 +179,26 @@ class _Described:
         return self.task.split(rows) if self.task.split else rows
 
     def invariants(self) -> dict[str, Any]:
-        """energy (n,) [J], angular_momentum (n, 3) [kg m^2/s, world], quaternion_norm (n,), now.
-        ResetNeeded before a reset."""
+        """Kinetic and potential energy [J], that of wheels included; angular_momentum (3,) [kg
+        m^2/s, world] and quaternion_norm; in a vector env with a first axis of lanes. ResetNeeded
+        before a reset."""
         found = self._after_reset("invariants()").batch.measure()
         norm = np.linalg.norm(found["quaternion"], axis=1)
-        return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
+        found = {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
+        if self._shape[1:]:
+            return found
+        return {n: one[0].tolist() if one.ndim == 1 else one[0] for n, one in found.items()}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,) [kg m^2/s,
+        world], time [s]; and the actuator's state, under the names in options["state"]; in a vector
+        env with a first axis of lanes. ResetNeeded before a reset."""
+        state = self._after_reset("reading the state").state()
+        del state["energy"]
+        if self._shape[1:]:
+            return state
+        return {n: one[0].copy() if one.ndim > 1 else float(one[0]) for n, one in state.items()}
 
     def _after_reset(self, use: str) -> Episodes:
         """The episodes, which have states once a reset gave them one; before it ResetNeeded."""
@@ -376,11 +379,11 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
-        how = checked_options(options, "state", "parameters", "initial")
+        how = {} if options is None else keys("options", options, _OPTIONS)
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         body = numbers[:, 0].copy()
-        info = self._episodes.entries.of_one(body, body.tolist(), flags[:, 0].tolist())
+        info = self._episodes.entries.of(body, flags[:, 0].tolist(), values=body.tolist())
         if self._episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         return self._present(out[0]), info
@@ -391,7 +394,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         observations, numbers, flags = episodes.step(commands)
         body, ends = numbers[:, 0].copy(), flags[:, 0].tolist()
         values = body.tolist()
-        info = episodes.entries.of_one(body, values, ends)
+        info = episodes.entries.of(body, ends, values=values)
         if episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         seen, reward = self._present(observations[0]), values[0]
@@ -409,24 +412,15 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         frames = self._frames()
         return None if frames is None else frames[0]
 
+    def set_wrapper_attr(self, name: str, value: Any, **how: Any) -> Any:
+        """As Gymnasium's; AttributeError for an argument of `gym.make`, which has no effect now."""
+        if name in ARGUMENTS:
+            setattr(self, name, value)
+        return super().set_wrapper_attr(name, value, **how)
+
     def close(self) -> None:
         """Close the window, if there is one."""
         self.close_extras()
-
-    def invariants(self) -> dict[str, Any]:
-        """Kinetic and potential energy [J], that of wheels included; angular_momentum (3,) [kg
-        m^2/s, world] and quaternion_norm. ResetNeeded before a reset."""
-        return {name: value[0].tolist() if value.ndim == 1 else value[0]
-                for name, value in super().invariants().items()}  # fmt: skip
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,) [kg m^2/s,
-        world], time [s]; and the actuator's state, under the names in options["state"].
-        ResetNeeded before a reset."""
-        state = self._after_reset("reading the state").state()
-        return {name: value[0].copy() if value.ndim > 1 else float(value[0])
-                for name, value in state.items() if name != "energy"}  # fmt: skip
 
 
 class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
@@ -468,7 +462,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         env, each number for all lanes that begin or with a first axis of lanes; "initial" may be a
         list of one for each lane.
         """
-        how = checked_options(options, "state", "parameters", "initial", "reset_mask")
+        how = {} if options is None else keys("options", options, (*_OPTIONS, "reset_mask"))
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(
@@ -482,7 +476,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def _info(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
         """The `info` of the lanes in a mask."""
         entries = self._episodes.entries
-        info = entries.of_all(numbers, flags, mask)
+        info = entries.of(numbers, flags, mask)
         if entries.has_parameters:  # each with its mask, as Gymnasium has dicts in an `info`
             found = self.parameters
             masks = {f"_{name}": mask for name in found}
@@ -506,8 +500,11 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
         if self.autoreset_mode is _SAME_STEP and (ended := terminated | truncated).any():
+            last = np.empty(self.num_envs, dtype=object)
+            for lane in np.flatnonzero(ended):
+                last[lane] = self._present(observations[lane].copy())
             final = {
-                "final_obs": _final(ended, self._present(observations)),
+                "final_obs": last,
                 "final_info": self._info(numbers, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
@@ -524,24 +521,6 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array", for the
         first 64 lanes; with "human" None: a window shows them. Errors as in a single env."""
         return self._frames()
-
-    @property
-    def state(self) -> dict[str, Array]:
-        """As in a single env, with a first axis of lanes. ResetNeeded before a reset."""
-        state = self._after_reset("reading the state").state()
-        return {k: v for k, v in state.items() if k != "energy"}
-
-
-def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:
-    """The observations of lanes that have ended, in the form of Gymnasium's SAME_STEP mode."""
-    final = np.empty(len(ended), dtype=object)
-    for lane in np.flatnonzero(ended):
-        final[lane] = (
-            {name: part[lane].copy() for name, part in observations.items()}
-            if isinstance(observations, dict)
-            else observations[lane].copy()
-        )
-    return final
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:

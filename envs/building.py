@@ -19,14 +19,7 @@ from rbgym.envs.actuators.faults import resolve_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import resolve_orbit
-from rbgym.envs.parts import (
-    constraints,
-    disturbances,
-    endings,
-    parameters,
-    rewards,
-    uncertainty,
-)
+from rbgym.envs.parts import constraints, disturbances, endings, parameters, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
@@ -96,9 +89,8 @@ class Building:
         if not self.weight and task.potential is None and self.body.center_of_mass.any():
             self.body = self.body.about(self.body.center_of_mass)  # a free body turns about it
         self.dt = positive("dt", _or(given.dt, task.dt))
-        of_task = integrators.get(_or(given.integrator, task.integrator)).name == (
-            integrators.get(task.integrator).name
-        )
+        name = integrators.get(_or(given.integrator, task.integrator)).name
+        of_task = name == integrators.get(task.integrator).name
         usual = task.substeps if of_task else task.substeps_of_others
         self.substeps = count("substeps", _or(given.substeps, usual))
         if self.dt / self.substeps < _SHORTEST:
@@ -188,12 +180,10 @@ class Building:
         if useless or (needed and orbit is None):
             must = f"given with {needed[0]}" if needed else f"left out without any of {[*uses]}"
             raise ValueError(f"orbit must be {must}, got {orbit!r}")
-        potential = own
-        if isinstance(pull, CircularOrbit):
-            if orbit:
+        potential = pull if isinstance(pull, CircularOrbit) else own
+        if orbit:
+            if isinstance(pull, CircularOrbit):
                 raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
-            potential = pull
-        elif orbit:
             potential = orbit.record(pull is True, any(says(one, "faces_sun") for one in parts))
         if not self.weight and "gravity" in (self.given.randomization or ()):
             raise ValueError("randomization['gravity'] must be left out for a body without weight")
@@ -223,11 +213,17 @@ class Building:
         if shown:
             varied, channels = given.randomization or (), self.actuator.record.channels()
             also = Both(also, parameters.columns_of(shown, varied, sensor, channels, self.body))
+        seen = self._observation(form)
+        if self.may_blind and not seen.rates_width() and not seen.form.width():
+            raise ValueError(
+                "faults['kinds'] must not have 'sensor' where observations show neither attitude "
+                f"nor rates, got {given.faults!r}"
+            )
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
         self.parts = Parts(
-            observation=self._observation(form)._replace(also=also),
+            observation=seen._replace(also=also),
             sensor=sensor,
             outage=uncertainty.Failing() if self.may_blind else uncertainty.Outage(),
             goal=goal.simplest(),
@@ -363,12 +359,10 @@ class Building:
             action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
             _check_call(name, hook, state, *action)
             if name == "observation":
-                allowed = f"a function that returns numbers ({n}, k)"
-                sample = real(name, hook(state), allowed)
+                sample = real(name, hook(state), f"a function that returns numbers ({n}, k)")
                 if sample.ndim != 2 or len(sample) != n:
                     raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
-                if not np.isfinite(sample).all():
-                    raise ValueError(f"observation must return finite values, got {sample!r}")
+                checked_hook(name, hook, sample.shape, state)
                 self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
             else:
                 checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)

@@ -87,14 +87,13 @@ class Entries:
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
             **parts.constraints.entries(rows.constraint_row()),
         }
-        flags = tuple(_FLAGS)
+        flags = [*_FLAGS.items()]
         for name in setup.info:
-            named("info", name, ("all", "parameters", *places, *flags))
+            named("info", name, ("all", "parameters", *places, *_FLAGS))
         if "all" not in setup.info:
             places = {name: place for name, place in places.items() if name in setup.info}
-            flags = tuple(name for name in flags if name in setup.info)
-        self.has_parameters = "parameters" in setup.info
-        self._flags = [(name, _FLAGS[name]) for name in flags]
+            flags = [(name, row) for name, row in flags if name in setup.info]
+        self.has_parameters, self._flags = "parameters" in setup.info, flags
         # Scalars come first.
         order = sorted(places, key=lambda name: places[name][1] > 1)
         copied = [result + at.REWARD]
@@ -106,23 +105,18 @@ class Entries:
             copied += range(row, row + width)
         self._names = [name for name in order if places[name][1] == 1]
         self._numbers = slice(1, 1 + len(self._names))
-        self._masks = [f"_{name}" for name in (*order, *flags)]
+        self._masks = [f"_{name}" for name in (*order, *dict(flags))]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
-    def of_one(self, body: Array, values: list[float], flags: list[bool]) -> dict[str, Any]:
-        """The entries of a body; body: its copied numbers (k,), also as a list of values."""
-        found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
-        for name, rows in self._vectors:
-            found[name] = body[rows]
-        for name, row in self._flags:
-            found[name] = flags[row]
-        return found
-
-    def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
-        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies).
+    def of(
+        self, numbers: Array, flags: Any, mask: Flags | None = None, values: Any = None
+    ) -> dict[str, Any]:
+        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies); or
+        of one, from its copied numbers (k,), its flags (4,), and `values`, its numbers as a list.
         mask: the lanes that have entries; as Gymnasium does, it is added as `_name` for each."""
         found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
-        found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
+        scalars = (numbers if values is None else values)[self._numbers]
+        found.update(zip(self._names, scalars))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
         for name, row in self._flags:
@@ -185,15 +179,10 @@ class Episodes:
         """Which episodes have not had a step yet, (size,)."""
         return np.asarray(self.row(at.ELAPSED) == 0)
 
-    def leave(self) -> None:
-        """Abandon the episodes before rows of the next ones are written; `restart` begins them."""
-        self.started = self.ready = False
-
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
         """Give lanes their seeds; their next episode will be the first."""
-        low, high = seeds & np.uint64(0xFFFFFFFF), seeds >> np.uint64(32)
-        self._put(at.SEED, low, lanes)
-        self._put(at.SEED + 1, high, lanes)
+        self._put(at.SEED, seeds & np.uint64(0xFFFFFFFF), lanes)
+        self._put(at.SEED + 1, seeds >> np.uint64(32), lanes)
         self._put(at.EPISODE, -1.0, lanes)
 
     def restart(
@@ -392,10 +381,15 @@ def checked_hook(
     """Call a hook; ValueError if it returns a wrong shape or a value that is not finite."""
     allowed = "a function that returns real numbers or flags"
     values = np.array(real(name, hook(*args), allowed, "iufb"))
+    if name == "observation":
+        with np.errstate(over="ignore"):  # becomes infinite
+            values = values.astype(np.float32)
     if values.shape != shape:
         raise ValueError(f"{name} must return shape {shape}, got {values.shape}")
     finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
     if not finite.all():
         lane = int(np.argmin(finite))
         raise ValueError(f"{name} must return finite values, got {values[lane]} in lane {lane}")
+    if name == "termination" and not np.isin(values, (0, 1)).all():
+        raise ValueError(f"termination must return flags, got {values}")
     return values

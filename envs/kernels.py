@@ -28,7 +28,6 @@ from rbgym.rows import (
     view,
 )
 
-_NO_TORQUE = (0.0, 0.0, 0.0)
 _1, _2 = np.uint64(1), np.uint64(2)
 _ATTEMPTS = 64  # draws of a start, until one does not end the episode at once
 TOGETHER = 64  # blocks in a group, which is advanced, then judged
@@ -192,7 +191,7 @@ def _calm(physics, buffer, start, lanes):
     """Clear the disturbance of the lanes beyond the last body."""
     for lane in range(lanes, LANES):
         i = start + index(lane)
-        put_vector(buffer, i, physics.actuator.disturbance_row(physics), _NO_TORQUE)
+        put_vector(buffer, i, physics.actuator.disturbance_row(physics), (0.0, 0.0, 0.0))
 
 
 @inlined

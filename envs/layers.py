@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.arguments import is_number
 from rbgym.body import RigidBody
 from rbgym.compiled.record import Record
 from rbgym.envs import actuators
@@ -43,9 +44,8 @@ class Layers:
         for name, value in layer.items():
             if value is None:
                 continue
-            above = value
-            if name == "disturbance" and callable(value):  # is added to the disturbances of a dict
-                above = {"torque": value}
+            # A function is added to the disturbances of a dict.
+            above = {"torque": value} if name == "disturbance" and callable(value) else value
             self.arguments[name] = merged(name, self.arguments.get(name), above)
             if name == "actuator":
                 named = actuators.split_combined(actuators.merge(None, above))
@@ -103,7 +103,7 @@ def _without_conflicts(preset: Mapping[str, Any], given: Mapping[str, Any]) -> d
     """A preset's bounds of a start, without those that contradict the given ones."""
     rest = dict(preset)
     for name, value in given.items():
-        if not isinstance(name, str) or not isinstance(value, int | float):
+        if not isinstance(name, str) or not is_number(value):
             continue
         high, low = name.removeprefix("least_"), f"least_{name}"
         if high != name and value > rest.get(high, value):

@@ -119,24 +119,19 @@ class Orbit:
             if value is not None and name != "date":
                 in_range(f"Orbit.{name}", value, -math.tau, math.tau)
         if self.date is not None:
-            self._take_date()
-        other = EQUATOR_FIELD, DIPOLE_TILT
-        if self.model == _IGRF and (self.equator_field, self.tilt) != other:
-            given = f"{self.equator_field!r} and {self.tilt!r}"
-            raise ValueError(
-                f"Orbit.equator_field and tilt must be left out with igrf, got {given}"
-            )
+            date = moment("Orbit.date", self.date)
+            object.__setattr__(self, "date", date.isoformat())
+            if self.model == _IGRF:
+                year = in_range("Orbit.date, in years,", year_of(date), FIRST, LAST)
+                if self.year not in (FIRST, year):
+                    raise ValueError(f"Orbit.year must be left out with a date, got {self.year!r}")
+                object.__setattr__(self, "year", year)
+        own = self.equator_field, self.tilt
+        if self.model == _IGRF and own != (EQUATOR_FIELD, DIPOLE_TILT):
+            both = f"{own[0]!r} and {own[1]!r}"
+            raise ValueError(f"Orbit.equator_field and tilt must be left out with igrf, got {both}")
         if self.model == _DIPOLE and self.year != FIRST:
             raise ValueError(f"Orbit.year must be left out with a dipole, got {self.year!r}")
-
-    def _take_date(self) -> None:
-        date = moment("Orbit.date", self.date)
-        object.__setattr__(self, "date", date.isoformat())
-        if self.model == _IGRF:
-            year = in_range("Orbit.date, in years,", year_of(date), FIRST, LAST)
-            if self.year not in (FIRST, year):
-                raise ValueError(f"Orbit.year must be left out with a date, got {self.year!r}")
-            object.__setattr__(self, "year", year)
 
     @classmethod
     def from_tle(
@@ -154,11 +149,10 @@ class Orbit:
             axis *= (_secular_rates(axis, e, i)[2] / found.rate) ** (2.0 / 3.0)
         then = found.date if date is None else moment("date", date)
         seconds = (then - found.date).total_seconds()
+        starts, rates = (found.node, found.perigee, found.anomaly), _secular_rates(axis, e, i)
         node, perigee, anomaly = (
             math.remainder(start + rate * seconds, math.tau)
-            for start, rate in zip(
-                (found.node, found.perigee, found.anomaly), _secular_rates(axis, e, i), strict=True
-            )
+            for start, rate in zip(starts, rates, strict=True)
         )
         altitude = axis * (1.0 - e) - EARTH_RADIUS
         return cls(altitude, i, e, perigee, model=model, j2=True, node=node, anomaly=anomaly,

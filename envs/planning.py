@@ -11,7 +11,7 @@ from rbgym.arguments import real
 from rbgym.engine.advance import by_lane, lay_out
 from rbgym.envs.episodes import Episodes
 from rbgym.quaternion import Array
-from rbgym.rows import LANES
+from rbgym.rows import LANES, J
 
 Generator = NDArray[np.uint64]
 # Blocks of a range: their state, some 4 kB each, should stay in a core's cache between steps.
@@ -60,7 +60,12 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     whole = words.tolist() if fits else [0] * 6
     if not whole[2] & 1 or whole[4] > 1 or whole[5] >> 32:  # PCG64 has none such
         raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
-    rows = rows.reshape(-1, r)
+    rows, moments = rows.reshape(-1, r), [*episodes.batch.bodies[0].moments]
+    if not episodes.batch.varies and (rows[:, J : J + 3] != moments).any():
+        raise ValueError(
+            f'state["rows"] must be of this body, whose principal moments are {moments}, got '
+            f"{rows[0, J : J + 3].tolist()}"
+        )
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 
 
@@ -111,7 +116,5 @@ def rollout_actions(
         last[lanes] = by_lane(buffer, rows.shape[1])[:n]
 
     threads.over_ranges(-(-k // LANES), run, largest=BLOCKS)
-    return np.ascontiguousarray(rewards.T), {
-        "rows": episodes.without_scratch(last),
-        "generator": generator.copy(),
-    }
+    final = episodes.without_scratch(last)
+    return np.ascontiguousarray(rewards.T), {"rows": final, "generator": generator.copy()}

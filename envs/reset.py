@@ -7,7 +7,6 @@ import numpy as np
 
 from rbgym.arguments import is_number, quietly, real
 from rbgym.envs import rows as at
-from rbgym.envs.arguments import keys
 from rbgym.envs.episodes import Episodes, Lanes, StartGroups
 from rbgym.envs.orbit import places_of
 from rbgym.envs.parts.starts import Start
@@ -36,11 +35,6 @@ def lane_seeds(seed: Any, size: int) -> list[int | None]:
         return [None if s is None else checked_seed(s) for s in seed]
     first = checked_seed(seed)
     return [checked_seed(first + i) for i in range(size)]
-
-
-def checked_options(options: Any, *known: str) -> dict[str, Any]:
-    """The options as a dict; ValueError unless they are None or a dict with known keys."""
-    return {} if options is None else keys("options", options, known)
 
 
 def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
@@ -91,15 +85,12 @@ def grouped_by_start(
 
 
 @quietly
-def place(
-    episodes: Episodes, lanes: Lanes, options: dict[str, Any], moments: Array | None = None
-) -> float:
+def place(episodes: Episodes, lanes: Lanes, state: Any, moments: Array | None) -> float:
     """Set bodies and targets to options["state"]; returns `at.PLACED`, or `at.DRAWN` without one.
 
-    moments: principal moments of the lanes (n, 3), by default the original ones of the bodies.
+    moments: principal moments of the lanes (n, 3); None: the original ones of the bodies.
     A ValueError changes nothing; otherwise the current episodes are abandoned.
     """
-    state: Any = options.get("state")
     if state is None:
         return at.DRAWN
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal
@@ -146,7 +137,7 @@ def place(
     if moments is None:
         moments = np.array([batch.bodies[lane].moments for lane in lanes])
     was = episodes.started, episodes.ready
-    episodes.leave()
+    episodes.started = episodes.ready = False
     batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
     batch.straighten(lanes)
     try:

@@ -16,7 +16,7 @@ from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.arguments import made, made_or_given, named
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.goals import Rest, Target, Wandering
-from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.rewards import Approach, Closeness
 from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
@@ -105,14 +105,22 @@ class Satellite:
         return np.asarray((self.body.about(centre) if centre.any() else self.body).inertia)
 
     def parts_named(self, actuator: Any, fitted: Iterable[Any]) -> Any:
-        """An `actuator` with this satellite's parts for bare names, as "wheels", also in a list.
+        """An `actuator` with this satellite's parts for bare names, as "wheels" or {"wheels": {}}.
         fitted: the elements of its env, which have the momenta of the task's starts."""
         own = {"wheels": self.wheels, "magnetorquers": self.coils}
         for name, kind in ("wheels", ReactionWheels), ("magnetorquers", MagneticCoils):
             own[name] = next((one for one in fitted if isinstance(one, kind)), own[name])
+        if self.wheels is not None and len(self.wheels.axes) == 4:
+            own["pyramid"] = own["wheels"]
+
+        def part(name: Any, given: Any) -> Any:
+            return own.get(name) or given if given == {} else given
+
+        if isinstance(actuator, Mapping):
+            return {name: part(name, given) for name, given in actuator.items()}
         if isinstance(actuator, list | tuple):
             return [self.parts_named(one, fitted) for one in actuator]
-        return (own.get(actuator) or actuator) if isinstance(actuator, str) else actuator
+        return part(actuator, {}) or actuator if isinstance(actuator, str) else actuator
 
     def own_body(self) -> RigidBody:
         """Its body; as a method, it serves as `Task.body`."""
@@ -167,15 +175,13 @@ class Satellite:
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
             )
         k, changes = limit / task.rate_limit, dict[str, Any]()
-        if isinstance(task.shape, Closeness):
+        if isinstance(task.shape, Approach | Closeness):
             weight = task.shape.rate_weight / k**2
             changes["shape"] = task.shape._replace(rate_weight=weight)
         if isinstance(reference, Wandering):
             slow, fast = k * reference.slow, k * reference.fast
-            changes["reference"] = partial(
-                Wandering, amplitude=reference.amplitude, slow=slow, fast=fast
-            )
-            changes["more"] = task.more._replace(scale=limit)
+            moving = partial(Wandering, amplitude=reference.amplitude, slow=slow, fast=fast)
+            changes |= {"reference": moving, "more": task.more._replace(scale=limit)}
         changes["torque"] = self.torque_limit()  # of wheels too, for other actuators in their place
         if wheels is not None:
             changes["momentum"] = self.wheels.momentum / wheels.momentum * task.momentum

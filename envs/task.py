@@ -15,16 +15,7 @@ from rbgym.envs.actuators import NAMES, merge, split_combined
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
-from rbgym.envs.parts.endings import (
-    NO_LIMIT,
-    Docked,
-    Ending,
-    Never,
-    Settled,
-    Success,
-    Tally,
-    Unloaded,
-)
+from rbgym.envs.parts import endings
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir, sunward
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
@@ -37,6 +28,11 @@ GRAVITY = 9.81  # m/s^2
 _FASTEST = 2e-3  # rad/s; a little over the rate of any orbit about the Earth
 # Arguments that change the task itself.
 _OF_TASK = {"difficulty", "satellite", "rate_limit", "success", "reference"}
+
+
+def at_rest(dt: float) -> Reference:
+    """The reference of a target at rest."""
+    return Reference()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +72,14 @@ class Task:
     rate: float = 0.5
     settled_steps: int = 50
     rate_limit: float
-    lowest: float = NO_LIMIT
+    lowest: float = endings.NO_LIMIT
     shape: Shape
-    ends: Ending = field(default_factory=Never)
+    ends: endings.Ending = field(default_factory=endings.Never)
     docked: tuple[float, float] | None = None
     momentum: float = math.inf
-    tally: Tally = field(default_factory=Tally)
+    tally: endings.Tally = field(default_factory=endings.Tally)
     sensor: Mapping[str, Any] | Sensor | None = None
-    reference: Callable[[float], Reference] = lambda dt: Reference()  # a target at rest
+    reference: Callable[[float], Reference] = at_rest
     more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
@@ -96,6 +92,7 @@ class Task:
         Arguments.check_names(given)
         said = {name: value for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
+        mine: satellites.Satellite | None = None
         form = None if self.form is None else self.form.label
         if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
             said.pop("observation", None)  # the default: not a choice of the user
@@ -111,10 +108,8 @@ class Task:
                 layers.arguments.pop("sensor", None)
                 layers.note(SATELLITE, [("sensor",)])
             layers.add(SATELLITE, own)
-            if "actuator" in said:
-                fitted = split_combined(merge(None, layers.arguments["actuator"]))
-                said["actuator"] = mine.parts_named(said["actuator"], fitted)
-            layers.note(SATELLITE, [("rate_limit",), ("torque_limit",), ("initial",), ("success",)])
+            suited = ("rate_limit", "initial", "success") if region else ()
+            layers.note(SATELLITE, [("torque_limit",), *((name,) for name in suited)])
         if wanted.rate_limit is not None:
             task = task.with_rate_limit(positive("rate_limit", wanted.rate_limit))
         if wanted.reference is not None:
@@ -124,7 +119,12 @@ class Task:
         preset = presets[wanted.difficulty]
         if names := sorted(_OF_TASK & preset.keys()):
             raise ValueError(f"difficulty of a task must not say {names}, got {preset!r}")
+        if mine and mine.sensor is not None:
+            preset = {name: one for name, one in preset.items() if name != "sensor"}
         layers.add(DIFFICULTY, preset)
+        if mine and "actuator" in said:
+            fitted = split_combined(merge(None, layers.arguments["actuator"]))
+            said["actuator"] = mine.parts_named(said["actuator"], fitted)
         if isinstance(wanted.initial, str):
             named("initial", wanted.initial, task.categories, " or a dict")
             said["initial"] = task.categories[wanted.initial]
@@ -145,7 +145,8 @@ class Task:
                 f"rate_limit must be at least {begins:g} rad/s, with which episodes of this task "
                 f"or of its test set begin, got {rate!r}"
             )
-        return replace(self, rate_limit=rate, more=self.more.with_rate_limit(rate))
+        within = rate if self.split else self.rate  # a goal-conditioned task judges the angle alone
+        return replace(self, rate_limit=rate, rate=within, more=self.more.with_rate_limit(rate))
 
     def with_reference(self, reference: Any) -> "Task":
         """The task with another motion of its target, whose rates the observation shows."""
@@ -207,15 +208,15 @@ class Task:
         shape: Shape = checked_part("shape", self.shape, Shape)
         return shape.with_tolerances(self.angle, self.rate, self.momentum)
 
-    def success(self) -> Success:
+    def success(self) -> endings.Success:
         """The success region."""
-        settled = Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate)
+        settled = endings.Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate)
         if self.momentum < math.inf:
-            return Unloaded(settled, self.momentum)
-        return Docked(settled, *self.docked) if self.docked else settled
+            return endings.Unloaded(settled, self.momentum)
+        return endings.Docked(settled, *self.docked) if self.docked else settled
 
     def effector(self) -> Effector:
         """The task's effector; a plain torque if `actuator` has none."""
         usual: Any = NAMES["torque"]()
-        parts = self.actuator if isinstance(self.actuator, tuple) else (self.actuator,)
+        parts = [] if self.actuator is None else merge(None, self.actuator)
         return next((one for one in parts if isinstance(one, Effector)), usual)

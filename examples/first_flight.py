@@ -19,8 +19,7 @@ env = gym.make("AttitudeSlew-v1")
 law = controllers.make("pd", env)
 
 # %% [markdown]
-# One episode. `info` says how far from the goal the body is [rad, rad/s], and what the integrator
-# kept: nothing but the torque may change the energy.
+# One episode. `info` says how far from the goal the body is [rad, rad/s].
 
 # %%
 observation, info = env.reset(seed=0)

@@ -13,14 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import Array, finite, positives, quietly
-from rbgym.inertia import (
-    check_center,
-    check_moments,
-    full_tensor,
-    inertials,
-    point_inertia,
-    principal_axes,
-)
+from rbgym.inertia import check_center, full_tensor, inertials, point_inertia, principal_axes
 from rbgym.quaternion import from_matrix, normalized, to_matrix
 
 _UNIT = 1e-9  # how far a given rotation may be from a unit quaternion or orthogonal matrix
@@ -49,7 +42,6 @@ class RigidBody:
     ) -> None:
         tensor = full_tensor(inertia)
         moments, rotation = principal_axes(tensor)
-        check_moments(tensor, moments, rotation)
         mass = float(positives("mass", mass, ()))
         center = finite("center_of_mass", center_of_mass, (3,))
         check_center(tensor, mass, center)
@@ -238,12 +230,9 @@ def compound(parts: Iterable[tuple[Any, ...]], about: ArrayLike | None = None) -
     placed = _parts(parts)
     turns = [_rotation_matrix(part.rotation) for part in placed]
     masses = np.array([part.body.mass for part in placed])
-    centers = np.array(
-        [
-            finite("position", part.position, (3,)) + turn @ part.body.center_of_mass
-            for part, turn in zip(placed, turns, strict=True)
-        ]
-    )
+    origins = np.array([finite("position", part.position, (3,)) for part in placed])
+    arms = [turn @ part.body.center_of_mass for part, turn in zip(placed, turns, strict=True)]
+    centers = origins + np.array(arms)
     center = masses @ centers / masses.sum()
     tensor = np.zeros((3, 3))
     for part, turn, r in zip(placed, turns, centers - center, strict=True):

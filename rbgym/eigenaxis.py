@@ -28,7 +28,7 @@ def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Ar
     # For each axis by itself, the time to reach its part of the momentum at 1 rad/s.
     with np.errstate(over="ignore"):
         parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
-    least = 1e-12 * momentum.max(initial=0.0)
+    least = 1e-12 * momentum.max(axis=-1, keepdims=True)
     return np.asarray(np.max(np.where(momentum > least, parts, 0.0), axis=-1))
 
 
@@ -73,6 +73,8 @@ def eigenaxis_time(
             f"{turn.shape}, {np.shape(axis)} and {np.shape(most)}"
         ) from None
     slow = np.where(turn > 0.0, slow, 0.0)  # no turn takes no time, even without torque
-    with np.errstate(invalid="ignore"):  # inf - inf and 0 inf in the branch that is not used
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # inf - inf and 0 inf in the branch that is not used
         limited = turn / most + most * slow
         return np.where(turn > most**2 * slow, limited, 2.0 * np.sqrt(turn * slow))

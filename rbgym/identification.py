@@ -14,18 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import positive, quietly, real
+from rbgym.arguments import Array, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.quaternion import (
-    Array,
-    conjugate,
-    from_rotation_vector,
-    multiply,
-    normalized,
-    rotate,
-    to_matrix,
-)
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply, rotate, to_matrix
 
 _AT = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # indices of xx, yy, zz, xy, xz, yz
 _ONES = np.zeros((6, 3, 3))  # the symmetric tensors that are 1 there
@@ -169,7 +161,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
     gaps = np.diff(times)
     _refuse("times", "rise from each to the next", times, np.r_[True, gaps > 0.0])
     attitudes, omega = _rows("quaternions", q, (count, 4)), _rows("rates", rates, (count, 3))
-    lengths = np.linalg.norm(attitudes, axis=1)
+    lengths = np.linalg.norm(attitudes, axis=1, keepdims=True)
     _refuse("quaternions", "have unit length", attitudes, np.abs(lengths - 1.0) < _UNIT)
     shapes = (count - 1, 3), (count, 3)
     torques = np.zeros(shapes[0]) if u is None else _rows("torques", u, *shapes, used=count - 1)
@@ -193,7 +185,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
         if sigma is not None and not _NOISE[0] <= positive(name, sigma) <= _NOISE[1]:
             raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {sigma!r}")
     sigmas = np.array(noise, dtype=np.float64)  # None becomes nan
-    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, sigmas)
+    return _Samples(gaps, attitudes / lengths, omega, torques, rotors, sigmas)
 
 
 def _rows(name: str, given: Any, *shapes: tuple[int, ...], used: int | None = None) -> Array:

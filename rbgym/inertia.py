@@ -24,7 +24,7 @@ def point_inertia(r: Array) -> Array:
     return np.asarray(r @ r * np.eye(3) - np.outer(r, r))
 
 
-def principal_axes(tensor: Array) -> tuple[Array, Array]:
+def _diagonalised(tensor: Array) -> tuple[Array, Array]:
     """Principal moments (3,) and the diagonalising rotation B (3, 3) closest to 1."""
     if not np.any(tensor - np.diag(np.diag(tensor))):
         return np.diag(tensor).copy(), np.eye(3)
@@ -45,7 +45,7 @@ def principal_axes(tensor: Array) -> tuple[Array, Array]:
 
 
 def _axisymmetric(values: Array, single: int, axis: Array) -> tuple[Array, Array]:
-    """As `principal_axes` for two equal moments, whose axes from eigh are arbitrary."""
+    """As `_diagonalised` for two equal moments, whose axes from eigh are arbitrary."""
     k = int(np.argmax(np.abs(axis)))
     axis = axis * np.sign(axis[k])
     e = np.eye(3)[k]
@@ -63,11 +63,13 @@ def full_tensor(inertia: ArrayLike) -> Array:
         return np.diag(array)
     if np.max(np.abs(array - array.T)) > _SLACK * np.max(np.abs(array)):
         raise ValueError(f"inertia must be a symmetric tensor, got {array.tolist()}")
-    return (array + array.T) / 2
+    return array / 2 + array.T / 2
 
 
-def check_moments(tensor: Array, moments: Array, rotation: Array) -> None:
-    """Raise ValueError for moments that no mass distribution in three dimensions has."""
+def principal_axes(tensor: Array) -> tuple[Array, Array]:
+    """Principal moments (3,) and the diagonalising rotation B (3, 3) closest to 1; ValueError for
+    moments that no mass distribution in three dimensions has."""
+    moments, rotation = _diagonalised(tensor)
     low, middle, high = np.sort(moments)
     if low <= 0:
         raise ValueError(f"inertia must have positive principal moments, got {moments.tolist()}")
@@ -78,6 +80,7 @@ def check_moments(tensor: Array, moments: Array, rotation: Array) -> None:
             f"of the other two, got principal moments {moments.tolist()}"
             + _nearest(tensor, moments, rotation, excess)
         )
+    return moments, rotation
 
 
 def _nearest(tensor: Array, moments: Array, rotation: Array, excess: float) -> str:
@@ -98,10 +101,8 @@ def check_center(tensor: Array, mass: float, center: Array) -> None:
     """Raise ValueError if the mass at `center` alone has more inertia than the body."""
     # The second moment of mass, integral r r^T dm, about the centre of mass is never negative.
     spread = np.trace(tensor) / 2 * np.eye(3) - tensor - mass * np.outer(center, center)
-    if not np.any(center):
-        return
     far = not np.isfinite(spread).all()
-    if far or np.linalg.eigvalsh(spread)[0] < -_SLACK * np.max(np.abs(tensor)):
+    if np.any(center) and (far or np.linalg.eigvalsh(spread)[0] < -_SLACK * np.abs(tensor).max()):
         raise ValueError(
             f"center_of_mass must be within reach of inertia {tensor.tolist()} about the origin "
             f"and mass {mass}, got {center.tolist()}: no mass distribution has all three"

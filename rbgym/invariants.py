@@ -15,7 +15,7 @@ def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Arra
     that are not finite give results that are not finite.
     """
     E = _history("energy", energy)
-    if scale is not None and (not is_number(scale) or scale < 0):
+    if scale is not None and not (is_number(scale) and scale >= 0):
         raise ValueError(f"scale must be a number that is not negative, or None, got {scale!r}")
     return np.asarray(np.abs(E - E[0]) / (scale or np.where(E[0] == 0.0, 1.0, np.abs(E[0]))))
 
@@ -43,9 +43,7 @@ def _size(rows: Array) -> Array:
     """The sizes (n,) of vectors (n, k). A scale by a power of two, which changes no digit, keeps
     squares from over- and underflow."""
     power = np.frexp(np.abs(rows).max(axis=1))[1]
-    return np.asarray(
-        np.ldexp(np.linalg.norm(np.ldexp(rows, -power[:, np.newaxis]), axis=1), power)
-    )
+    return np.asarray(np.ldexp(np.linalg.norm(np.ldexp(rows, -power[:, None]), axis=1), power))
 
 
 def _history(name: str, value: ArrayLike, *row: int) -> Array:

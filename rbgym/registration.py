@@ -43,19 +43,20 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
         if not isinstance(value, str) or not value:
             raise ValueError(f"{argument} must be a name, got {value!r}")
     steps = count("max_episode_steps", max_episode_steps)
-    if ENVIRONMENTS.get(env_id, (module, name, steps)) != (module, name, steps):
-        raise ValueError(f"env_id must be new, but {env_id!r} is {ENVIRONMENTS[env_id]}")
-    if env_id not in gym.registry:
-        gym.register(
-            id=env_id,
-            entry_point=f"{module}:{name}Env",
-            vector_entry_point=f"{module}:{name}VectorEnv",
-            max_episode_steps=steps,
+    entry, known = f"{module}:{name}Env", gym.registry.get(env_id)
+    if known and (known.entry_point, known.max_episode_steps) != (entry, steps):
+        raise ValueError(
+            f"env_id must be new, but {env_id!r} is {known.entry_point}, with "
+            f"{known.max_episode_steps} steps"
         )
+    if not known:
+        several = f"{module}:{name}VectorEnv"
+        gym.register(env_id, entry, vector_entry_point=several, max_episode_steps=steps)
     ENVIRONMENTS[env_id] = (module, name, steps)
 
 
 def register_environments() -> None:
     """Register every environment that is not registered yet, with its native vector version."""
     for env_id, (module, name, steps) in ENVIRONMENTS.items():
-        register(env_id, module, name, steps)
+        if env_id not in gym.registry:
+            register(env_id, module, name, steps)

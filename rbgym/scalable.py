@@ -147,19 +147,17 @@ def simulate_scalable(
     loads = {name: _check_load(name, load, steps) for name, load in given.items()}
     held = all(isinstance(load, np.ndarray) and len(load) == 1 for load in loads.values())
     row, instants = model.row(start), [*range(0, steps, record_every), steps]
-    rows, multiplier = [row.copy()], []
+    rows, means = [row.copy()], []
     for first, last in itertools.pairwise(instants):
         at_once, total = last - first if held else 1, 0.0
         for k in range(first, last, at_once):
             total += model.advance(row, model.load(loads, k, row), k, at_once)
         rows.append(row.copy())
-        multiplier.append(total / (last - first))
+        means.append(total / (last - first))
     measured = model.measure(np.array(rows))
     if not np.isfinite(measured["energy"]).all():
         raise IntegrationError("the energy of the motion exceeds the largest float")
-    return ScalableTrajectory(
-        time=h * np.array(instants), multiplier=np.array(multiplier), **measured
-    )
+    return ScalableTrajectory(time=h * np.array(instants), multiplier=np.array(means), **measured)
 
 
 def _check_load(name: str, load: Any, steps: int) -> Array | Law:

@@ -53,38 +53,41 @@ def over_ranges(
     a thread pays. The calling thread takes the first range, then, from the last range backwards,
     those that no other thread has started. When it returns or raises, no work is running any more.
     """
+    global _pool
     number = max(1, -(-blocks // largest) if largest else min(_threads, blocks // fewest))
     if number == 1:
         return [work(0, blocks)]
     ranges = list(itertools.pairwise(blocks * part // number for part in range(number + 1)))
     if _threads == 1:
         return [work(*one) for one in ranges]
-    futures: list[Future[T]] = []
+    # Not the pool's own: its thread may take a range whose submission failed.
+    futures = [Future[T]() for _ in ranges]
+
+    def run(k: int) -> None:
+        if futures[k].set_running_or_notify_cancel():  # False once it is cancelled
+            try:
+                futures[k].set_result(work(*ranges[k]))
+            except BaseException as error:
+                futures[k].set_exception(error)
+
     try:
-        with suppress(RuntimeError):  # Python is shutting down and starts no more threads
-            for one in ranges[1:]:
-                futures.append(_submit(work, *one))
-        found = {0: work(*ranges[0])}
-        for k in range(number - 1, 0, -1):
-            if k > len(futures) or futures[k - 1].cancel():
+        with suppress(RuntimeError):  # Python is shutting down, or can start no more threads
+            for k in range(1, number):
+                with _lock:  # no other thread may shut the pool down in between
+                    _pool = _pool or ThreadPoolExecutor(_threads - 1 or 1, "rbgym")
+                    _pool.submit(run, k)
+        found = {}
+        for k in (0, *range(number - 1, 0, -1)):
+            if futures[k].cancel():
                 found[k] = work(*ranges[k])
     finally:
-        for future in futures:
-            future.cancel()
+        running = [one for one in futures if not one.cancel()]
         try:
-            wait(futures)
+            wait(running)
         except KeyboardInterrupt:  # waits for the threads, then raises; a second one raises at once
-            wait(futures)
+            wait(running)
             raise
-    return [found[k] if k in found else futures[k - 1].result() for k in range(number)]
-
-
-def _submit(work: Callable[[int, int], T], first: int, last: int) -> "Future[T]":
-    global _pool
-    with _lock:  # no other thread may shut the pool down in between
-        if _pool is None:
-            _pool = ThreadPoolExecutor(_threads - 1 or 1, "rbgym")
-        return _pool.submit(work, first, last)
+    return [found[k] if k in found else futures[k].result() for k in range(number)]
 
 
 def _forget_pool() -> None:

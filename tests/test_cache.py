@@ -138,6 +138,7 @@ IN_KERNELS = (
     "rbgym/integrators/krysl.py",
     "rbgym/rows.py",
     "envs/kernels.py",
+    "envs/parts/igrf14.csv",
 )
 OTHERS = "envs/base.py", "rbgym/validation/cases.py", "rbgym/plot/style.py", "new.py"
 

@@ -6,8 +6,8 @@ groups/000000.npz          histograms of its runs' attitude errors over time
 runs.parquet, runs.csv     one row for each run and contender
 """
 
-import io
 import math
+import os
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pyarrow import compute, csv, parquet
 
 import rbgym
-from rbgym.agents.campaigns.plan import SUCCESS, Pilot, Plan, checksums, figures_of
+from rbgym.agents.campaigns.plan import SUCCESS, Pilot, Plan, checksums
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import made_folder, read_json, replacing, write_json
 from rbgym.agents.terminal import bar
@@ -70,7 +70,7 @@ class Campaign:
 
     @property
     def figures(self) -> list[str]:
-        return figures_of(self.pilot.nominal.env, self.plan.estimator)
+        return self.pilot.figures
 
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
         """Fly the groups that are missing, and write the table. jobs: number of processes, by
@@ -85,7 +85,8 @@ class Campaign:
             pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
         except ValueError:  # some backends give all results at the end
             pool = joblib.Parallel(n_jobs=jobs)
-        work = (joblib.delayed(_fly)(self.plan, one, self._rows(one)) for one in left)
+        same = self.pilot.digests(), Path.cwd()
+        work = (joblib.delayed(_fly)(self.plan, one, self._rows(one), *same) for one in left)
         with bar(hidden=not progress) as shown:
             for _ in shown.track(pool(work), total=len(left), description="groups of runs"):
                 pass
@@ -150,10 +151,8 @@ class Campaign:
     def draws(self) -> dict[str, int]:
         """The columns of the draws, and the number of independent values in each."""
         names = [*next(iter(self.columns.values()))]
-        shared = {
-            place.columns[k] for one in self.pilot.spread.sources if one.per_group
-            for place, k in one.numbers
-        }  # fmt: skip
+        grouped = (one for one in self.pilot.spread.sources if one.per_group)
+        shared = {place.columns[k] for one in grouped for place, k in one.numbers}
         drawn = names[_FIRST : names.index(SUCCESS)]
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
@@ -186,28 +185,32 @@ def _config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _fly(plan: Plan, group: int, path: Path) -> None:
-    """Fly a group of runs, and write its two files."""
+def _fly(plan: Plan, group: int, path: Path, digests: dict[str, Any], folder: Path) -> None:
+    """Fly a group of runs, and write its two files. folder: what paths of the plan are relative to.
+    ValueError if a policy is not the one of these digests any more."""
+    if Path.cwd() != folder:
+        os.chdir(folder)  # a worker may be left from another campaign
     with suppress(Exception):  # what cannot be copied raises any type
         # As in another process: no group changes an object for the next.
         plan = deepcopy(plan)
     pilot = Pilot(plan)
+    if pilot.digests() != digests:
+        raise ValueError("policies must stay the same while a campaign flies, but one was replaced")
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
     instants = np.arange(0, steps, math.ceil(steps / _INSTANTS))
     for name in plan.policies:
         found, flight = pilot.fly(group, name)
         rows.append(found)
-        counts[f"of {name}"] = _counts(flight.histories["angle"][..., 0], instants)
-    by_run = np.arange(plan.group * len(rows)).reshape(len(rows), -1).T.ravel()
-    table = {name: np.concatenate([one[name] for one in rows])[by_run] for name in rows[0]}
-    parquet.write_table(pa.Table.from_pydict(table), content := io.BytesIO())
-    whole = content.getvalue()
-    counts |= {"time": setup.dt * instants, "rows": np.array([group, zlib.crc32(whole)])}
-    with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **counts)
-    with replacing(path) as temporary:  # last, as it marks the group as flown
-        temporary.write_bytes(whole)
+        counts[f"of {name}"] = _counts(flight.histories["angle"], instants)
+    # All contenders of a run stand together.
+    table = {name: np.stack([one[name] for one in rows], axis=1).ravel() for name in rows[0]}
+    with replacing(path) as whole:  # replaced last, as it marks the group as flown
+        parquet.write_table(pa.Table.from_pydict(table), whole)
+        check = np.array([group, zlib.crc32(whole.read_bytes())])
+        counts |= {"time": setup.dt * instants, "rows": check}
+        with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **counts)
 
 
 def _counts(angle: Array, instants: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,5 +1,4 @@
-"""The nominal env of a campaign: the numbers of it that can be drawn, and how to set them, by
-`reset` for each run or by arguments of the env for a group of runs."""
+"""The nominal env of a campaign: which of its numbers can be drawn, and how they are set."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ from rbgym.envs.parts import parameters
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, to_matrix
 
-# Ways to set a number: a reset's `parameters`, a reset's `state`, arguments of the env.
+# Ways to set a number: at the `reset` of a run by `parameters` or `state`; by arguments of the env.
 PARAMETER, START, GROUP = "parameter", "start", "group"
 PER_RUN = tuple(one.name for one in parameters.ALL)
 _AT_ZERO = "misalignment", "axes", "rate_bias"

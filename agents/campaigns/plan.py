@@ -20,10 +20,9 @@ from rbgym.agents.campaigns.spread import Dispersions, Draws, drawn_names
 from rbgym.agents.cases import Starts, by_name
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
-from rbgym.agents.controllers.fitting import at_work, readable
+from rbgym.agents.controllers.fitting import at_work
 from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
 from rbgym.agents.judge.evaluation import settled_from
-from rbgym.agents.policies import TrainedPolicy
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
 from rbgym.envs.layers import plain
@@ -41,6 +40,7 @@ FIGURES = (
 )  # fmt: skip
 # Runs of a group; runs of a group if they are longer than _LONG steps or share draws.
 _WIDE, _NARROW, _LONG = 512, 32, 4000
+_OF_STATE = "quaternion", "target_quaternion", "angular_velocity", "wheel_momentum"  # recorded
 _READ = "observation", "preview"  # from a policy's training; the campaign sets all other arguments
 
 
@@ -106,10 +106,10 @@ class Flight:
     window|; AKE, the angle between the true attitude and the estimator's, or the sensors' without
     an estimator.
 
-    histories: (instants, n, size) by name, nan after the end: relative (attitude relative to the
-    target, w x y z), angle and rate_error to the goal [rad, rad/s], reached; from the state,
+    histories: by name, (instants, n), nan after the end: angle and rate_error to the goal [rad,
+    rad/s], reached; (instants, n, size): relative (attitude relative to the target, w x y z),
     quaternion, target_quaternion, angular_velocity and, if there are wheels, wheel_momentum. Of
-    each control period, so one instant fewer: command, torque, cost and shown, the attitude
+    each control period, so one instant fewer: cost, command, torque and shown, the attitude
     relative to the target that the policy used. lengths (n,): control periods flown. ended (n,):
     the reason of the end; "success" for a success.
     """
@@ -127,34 +127,30 @@ class Flight:
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
         periods = round(window / self.dt)
         inside = (steps <= self.lengths) & (steps >= self.lengths - periods)
-        e = rotation_vector(seen["relative"]) if self.turns else seen["angle"]
+        e = rotation_vector(seen["relative"]) if self.turns else seen["angle"][..., np.newaxis]
         e = np.where(inside[..., np.newaxis], e, 0.0)
         mean = e.sum(axis=0) / inside.sum(axis=0)[:, np.newaxis]
 
-        def worst(values: Array) -> Array:
+        def worst_deg(values: Array) -> Array:
             fewer = len(steps) - len(values)  # 1 if they are of control periods
             first = self.lengths - max(periods, fewer)  # a window has a control period at least
             within = (steps <= self.lengths - fewer) & (steps >= first)
-            return np.asarray(np.where(within[: len(values)], values, 0.0).max(axis=0))
+            return np.degrees(np.where(within[: len(values)], values, 0.0).max(axis=0))
 
         def peak(name: str) -> Array:
             return np.asarray(np.nanmax(np.linalg.norm(seen[name], axis=-1), axis=0))
 
         found: dict[str, Callable[[], Array]] = {
-            "settling_s": lambda: settled_from(
-                seen["reached"][..., 0], self.lengths, self.dt, self.hold
-            ),
-            "ape_deg": lambda: np.degrees(worst(np.linalg.norm(e, axis=-1))),
-            "rpe_deg": lambda: np.degrees(worst(np.linalg.norm(e - mean, axis=-1))),
-            "rate_error_deg_s": lambda: np.degrees(worst(seen["rate_error"][..., 0])),
-            "ake_deg": lambda: np.degrees(
-                worst(angle_between(seen["shown"], seen["relative"][: len(seen["shown"])]))
-            ),
+            "settling_s": lambda: settled_from(seen["reached"], self.lengths, self.dt, self.hold),
+            "ape_deg": lambda: worst_deg(np.linalg.norm(e, axis=-1)),
+            "rpe_deg": lambda: worst_deg(np.linalg.norm(e - mean, axis=-1)),
+            "rate_error_deg_s": lambda: worst_deg(seen["rate_error"]),
+            "ake_deg": lambda: worst_deg(angle_between(seen["shown"], seen["relative"][:-1])),
             "effort_nms": lambda: self.dt * np.nansum(np.linalg.norm(seen["torque"], axis=-1), 0),
             "peak_rate_deg_s": lambda: np.degrees(peak("angular_velocity")),
             "peak_torque_nm": lambda: peak("torque"),
             "peak_wheel_momentum_nms": lambda: np.nanmax(np.abs(seen["wheel_momentum"]), (0, 2)),
-            "violations": lambda: np.nansum(seen["cost"], axis=(0, 2)),
+            "violations": lambda: np.nansum(seen["cost"], axis=0),
         }
         return {name: found[name]() for name in self.names}
 
@@ -170,15 +166,25 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
     return [name for name in FIGURES if has[name]]
 
 
-def fly(player: Player, see: Callable[[Player, int], object] | None = None) -> Flight:
-    """Fly every lane to its end. see: called at each instant with the player and its number."""
+def fly(
+    player: Player, names: list[str], see: Callable[[Player, int], object] | None = None
+) -> Flight:
+    """Fly every lane to its end. names: of the figures. see: called at each instant with the player
+    and its number."""
     env, n = player.env.unwrapped, player.env.num_envs
-    names = figures_of(player.env, isinstance(player.policy, Estimating))
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
     seen = defaultdict[str, list[Array]](list)
 
     def look() -> None:
-        player.keep(seen, **_state(player))
+        state, info = env.state, player.info
+        player.keep(
+            seen,
+            relative=multiply(conjugate(state["target_quaternion"]), state["quaternion"]),
+            angle=info["attitude_error"],
+            rate_error=info["rate_error"],
+            reached=info["is_success"],
+            **{name: state[name] for name in _OF_STATE if name in state},
+        )
         if see is not None:
             see(player, len(seen["angle"]) - 1)
 
@@ -188,26 +194,18 @@ def fly(player: Player, see: Callable[[Player, int], object] | None = None) -> F
         if "ake_deg" in names:
             player.keep(seen, shown=_shown(player, observation))
         if "violations" in names:
-            player.keep(seen, cost=player.info["cost"][:, np.newaxis])
+            player.keep(seen, cost=player.info["cost"])
         lengths += player.running
         look()
+        info, reasons = player.info, np.where(player.terminated, "terminated", "truncated")
+        reasons = np.where(info["is_success"], "success", reasons)
+        reasons = np.where(info["integration_failed"], "integration failed", reasons)
         done = player.start & player.running
-        ended[done] = _reasons(player)[done]
+        ended[done] = reasons[done]
     return Flight(
         {name: np.stack(values) for name, values in seen.items()}, lengths, ended, names,
         isinstance(env.goal, Target), float(env.dt), float(env.dt * (env.task.settled_steps - 1)),
     )  # fmt: skip
-
-
-def _state(player: Player) -> dict[str, Array]:
-    state, info = player.env.unwrapped.state, player.info
-    names = "quaternion", "target_quaternion", "angular_velocity", "wheel_momentum"
-    return {name: state[name] for name in names if name in state} | {
-        "relative": multiply(conjugate(state["target_quaternion"]), state["quaternion"]),
-        "angle": info["attitude_error"][:, np.newaxis],
-        "rate_error": info["rate_error"][:, np.newaxis],
-        "reached": info["is_success"][:, np.newaxis],
-    }
 
 
 def _shown(player: Player, observation: Any) -> Array:
@@ -216,13 +214,6 @@ def _shown(player: Player, observation: Any) -> Array:
         return np.asarray(player.state[0].attitude)
     rows = relative(observation) if isinstance(observation, dict) else observation
     return np.asarray(rows[:, :4])
-
-
-def _reasons(player: Player) -> NDArray[np.str_]:
-    """The reason of the end of each lane that has ended."""
-    info, found = player.info, np.where(player.terminated, "terminated", "truncated")
-    found = np.where(info["is_success"], "success", found)
-    return np.where(info["integration_failed"], "integration failed", found)
 
 
 def checksums(value: Any) -> list[str | None]:
@@ -273,6 +264,7 @@ class Pilot:
             name: next(found) if isinstance(one, str) else Contender(name, one, {})
             for name, one in plan.policies.items()
         }
+        self.figures = [*FIGURES]  # that apply to all contenders
         self._laws = {name: self._law(one) for name, one in self.contenders.items()}
         self._drawn: tuple[Any, ...] = ()  # the latest group and its draws
 
@@ -290,8 +282,8 @@ class Pilot:
 
     def _law(self, one: Contender) -> Any:
         with closing(self.nominal.make(1, self._reads(one))) as env:
-            if isinstance(one.policy, TrainedPolicy):
-                one.policy.require(self.plan.env_id, *readable(env))
+            apply = figures_of(env, self.plan.estimator)
+            self.figures = [name for name in self.figures if name in apply]
             return (Estimating.for_env if self.plan.estimator else at_work)(one.policy, env)
 
     def fly(self, group: int, name: str, see: Any = None) -> tuple[dict[str, Any], Flight]:
@@ -311,7 +303,7 @@ class Pilot:
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)
-            flight = fly(player, see)
+            flight = fly(player, self.figures, see)
         rows = {
             "run": np.array(runs, dtype=np.int64),
             "contender": np.array([name] * size),
@@ -335,10 +327,8 @@ class Pilot:
             turn = multiply(target, conjugate(own["target_quaternion"]))
             if np.allclose(target, own["target_quaternion"], rtol=0.0, atol=1e-12):
                 break
-            own = own | {
-                "target_quaternion": target,
-                "quaternion": multiply(turn, own["quaternion"]),
-            }
+            turned = multiply(turn, own["quaternion"])
+            own = own | {"target_quaternion": target, "quaternion": turned}
 
     def _columns(self, player: Player, draws: Draws) -> dict[str, Array]:
         """All draws, a column for each number: first the spread's, then the env's own."""

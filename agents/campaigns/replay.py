@@ -55,7 +55,7 @@ class Replay:
         named("policy", name, campaign.plan.policies)
         group, lane = divmod(run, campaign.plan.group)
         setup, frames, trail = campaign.pilot.nominal.setup, list[Any](), Trail()
-        timing = videos.Timing.of(setup.dt, int(setup.limit))
+        timing = videos.Timing.of(setup.dt, int(setup.limit), Path(video or "").suffix)
         painter = None if video is None else Painter((_SIZE, _SIZE))
 
         def film(player: Player, instant: int) -> None:
@@ -70,7 +70,7 @@ class Replay:
                 videos.write(temporary, frames, timing.rate, kind=video.suffix)
         seen, m = flight.histories, flight.lengths[lane] + 1
         telemetry = {n: values[:m, lane] for n, values in seen.items() if n not in _NO_TELEMETRY}
-        telemetry["attitude_error"] = seen["angle"][:m, lane]
+        telemetry["attitude_error"] = seen["angle"][:m, lane, np.newaxis]
         if "shown" in seen:
             shown = seen["shown"][:m, lane]
             telemetry["estimate"] = multiply(telemetry["target_quaternion"][: len(shown)], shown)

@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.campaigns import statistics
 from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import SUCCESS
-from rbgym.agents.campaigns.statistics import (
-    Effect,
-    Sample,
-    effects,
-    least_runs,
-    share_bounds,
-    shown_at,
-    strongest,
-)
+from rbgym.agents.campaigns.statistics import Effect, Sample
 from rbgym.agents.judge.statistics import Interval
 from rbgym.agents.terminal import print_table
 from rbgym.arguments import number
@@ -71,7 +64,7 @@ class Requirement:
             for one in (value if isinstance(value, list | tuple) else [value])
         ]
         for one in found:
-            if runs < (least := least_runs(one.share, one.confidence)):
+            if runs < (least := statistics.least_runs(one.share, one.confidence)):
                 raise ValueError(
                     f"runs must be at least {least} for a requirement on {100 * one.share:g} % of "
                     f"all at a confidence of {one.confidence:g} ({one}), got {runs}"
@@ -113,28 +106,27 @@ class Requirement:
         share is at least the required one, and not met if the upper bound is below."""
         hits = (~self.missed(sample.values)).astype(np.float64)
         n, within = sample.effective(hits, self.confidence), float(hits.mean())
-        low, high = share_bounds(within * n, n, self.confidence)
+        low, high = statistics.share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED
         decides = None
         if verdict == UNDECIDED and (least := self._decides(within)):
             decides = math.ceil(least * len(hits) / n)
         sign = 1.0 if self.at_most else -1.0
         if self.figure == SUCCESS:
-            limit, of = self.share, share_bounds(within * n, n, 0.5 * (1.0 + self.confidence))
-            value, *ends = within, *of
+            limit, value = self.share, within
+            ends = [*statistics.share_bounds(within * n, n, 0.5 * (1.0 + self.confidence))]
         else:
-            signed = Sample(sign * sample.values, sample.groups)
-            limit = self.limit
+            limit, signed = self.limit, sample._replace(values=sign * sample.values)
             value, *ends = (sign * one for one in signed.quantile(self.share, self.confidence))
-        shown = shown_at(self.share, within * n, n)
+        shown = statistics.shown_at(self.share, within * n, n)
         margin = sign * (limit - value)
         return Finding(value, min(ends), max(ends), limit, margin, shown, verdict, decides)
 
     def _decides(self, within: float) -> int | None:
         """The fewest independent runs, to 1 %, that decide if this share of them is within."""
-        n = float(least_runs(self.share, self.confidence))
+        n = float(statistics.least_runs(self.share, self.confidence))
         while n < _DECIDING:
-            low, high = share_bounds(within * n, n, self.confidence)
+            low, high = statistics.share_bounds(within * n, n, self.confidence)
             if low >= self.share or high < self.share:
                 return math.ceil(n)
             n *= 1.01
@@ -207,7 +199,7 @@ class Report:
             {n: {f: one.more_than(samples[first][f]) for f, one in samples[n].items()}
              for n in others},
             {n: {r: r.judge(samples[n][r.figure]) for r in wanted} for n in own},
-            {n: effects(own[n], campaign.draws, misses[n]) for n in own},
+            {n: statistics.effects(own[n], campaign.draws, misses[n]) for n in own},
             [*budget],
         )  # fmt: skip
 
@@ -218,15 +210,14 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to data for JSON; numbers that are not finite become None."""
-        found = {
+        return plain({
             "env_id": self.campaign.plan.env_id, "runs": self.campaign.runs,
             "figures": self.figures, "differences": self.differences,
             "requirements": {n: {str(r): v._asdict() for r, v in own.items()}
                              for n, own in self.verdicts.items()},
             "sensitivity": {n: [one._asdict() for one in own] for n, own in self.effects.items()},
             "budget": [one._asdict() for one in self.budget],
-        }  # fmt: skip
-        return plain(found)
+        })  # fmt: skip
 
     def print(self) -> None:
         plan, first = self.campaign.plan, next(iter(self.figures))
@@ -246,7 +237,7 @@ class Report:
             print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
                 (" / ".join(dict.fromkeys(one.name for one in pair if one)),
                  *(cell for one in pair for cell in _effect(one)))
-                for pair in strongest(of, _MOST)
+                for pair in statistics.strongest(of, _MOST)
             ])  # fmt: skip
         if of_budget := [one for one in self.budget if one.figure in _OF_BUDGET]:
             heading = f"budget, {100 * of_budget[0].quantile:g} % of the runs"
@@ -261,7 +252,7 @@ class Report:
 
 def _rate(sample: Sample) -> Interval:
     n, rate = sample.effective(sample.values, 0.975), float(sample.values.mean())
-    return Interval(rate, *share_bounds(rate * n, n, 0.975))
+    return Interval(rate, *statistics.share_bounds(rate * n, n, 0.975))
 
 
 def _row(name: str, one: Requirement, of: Finding) -> tuple[str, ...]:

@@ -80,20 +80,18 @@ class Dispersions:
                 raise ValueError(
                     f"{argument} must not be a factor of a number that is 0 or that the env draws"
                 )
-            given = {**keys(argument, value, ("factor", "nominal"))}
+            given = keys(argument, value, ("factor", "nominal"))
             given |= keys(argument, given.pop("factor"), (*_KINDS, "weights"))
         given = keys(argument, given, (*_KINDS, "weights", "nominal"))
         scale = place.default[which] if factors else 1.0
         nominal = None if place.nominal is None else place.nominal[which]
         if "nominal" in given:
             nominal = np.full(len(which), finite(f"{argument}: nominal", given.pop("nominal"), ()))
-            self._require_possible(f"{argument}: nominal", place, which, nominal)
+            self._check_nominal(f"{argument}: nominal", place, which, nominal)
         quantiles = distribution(argument, given, len(which))
         return Source(name, [(place, k) for k in which], lambda u: scale * quantiles(u), nominal)
 
-    def _require_possible(
-        self, argument: str, place: Place, which: list[int], numbers: Array
-    ) -> None:
+    def _check_nominal(self, argument: str, place: Place, which: list[int], numbers: Array) -> None:
         """Raise ValueError if the nominal env cannot have these numbers of a place."""
         whole, why = place.default.copy(), ""
         whole[which] = numbers

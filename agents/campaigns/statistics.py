@@ -174,8 +174,7 @@ def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effec
 
 
 def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
-    """Spearman's rank correlation, and its interval; nan if one side is constant, or fewer
-    than five runs are independent."""
+    """Spearman's rank correlation, and its interval; nan if a side is constant, or n below five."""
     if n < _FEWEST or np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
         return math.nan, math.nan, math.nan
     r = float(np.corrcoef(ranks, others)[0, 1])

@@ -1,6 +1,5 @@
 """The application of the commands: its help page, the order of commands, and the end on bad input,
-which is one line on stderr and exit status 2. A command imports what it needs when it runs.
-"""
+which is one line on stderr and exit status 2. A command imports what it needs when it runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

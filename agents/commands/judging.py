@@ -103,8 +103,8 @@ def campaign(
             impossible="redraw" if redraw else "refuse", jobs=jobs, with_budget=budget,
             progress=True,
         )  # fmt: skip
-    pictures.write(found, found.campaign.folder / "pictures")
     print_json(found.as_dict()) if as_json else found.print()
+    pictures.write(found, found.campaign.folder / "pictures")
     if not found.all_met:
         raise typer.Exit(1)
 

@@ -89,22 +89,15 @@ def validate(
         }
         print_json(content)
     else:
-        _print_validation(claims, papers, truths)
+        for name, source, found in papers:
+            verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
+            print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+        for what, those in (("known ends", truths), ("declarations", claims)):
+            if those:
+                broken = sum(not claim.passed for claim in those)
+                print_claims(f"{len(those)} {what}, {broken} broken", those)
     if not all(claim.passed for claim in (*claims, *truths)):
         raise typer.Exit(1)
-
-
-def _print_validation(
-    claims: "list[Claim]", papers: "list[tuple[str, str, list[Claim]]]", truths: "list[Claim]"
-) -> None:
-    """papers: name, source and claims of each. truths: claims on ends that others published."""
-    for name, source, found in papers:
-        verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
-        print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
-    for what, those in (("known ends", truths), ("declarations", claims)):
-        if those:
-            broken = sum(not claim.passed for claim in those)
-            print_claims(f"{len(those)} {what}, {broken} broken", those)
 
 
 def print_claims(title: str, claims: "Iterable[Claim]", otherwise: str = "BROKEN") -> None:

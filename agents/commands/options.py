@@ -200,8 +200,7 @@ Split = Annotated[
     ),
 ]
 Inertia = Annotated[
-    Any,
-    Option(parser=numbers(3, 9), metavar="J,...", help="3 moments or 9 entries, in kg m^2."),
+    Any, Option(parser=numbers(3, 9), metavar="J,...", help="3 moments or 9 entries, in kg m^2.")
 ]
 Rates = Annotated[
     Any, Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates, body axes, in rad/s.")

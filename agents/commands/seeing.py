@@ -166,13 +166,11 @@ def _print_drifts(trajectories: Mapping[str, Any], drifts: Mapping[str, Any]) ->
     if len(drifts) == 1:
         errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
         again = f"; {first.redone} steps took the slower solver" if first.redone else ""
-        title = f"Drift of {name} {until}{again}"
-        print_table(title, ("quantity", "max", "final"), errors)
+        print_table(f"Drift of {name} {until}{again}", ("quantity", "max", "final"), errors)
         return
     quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
     rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]
-    columns = ("integrator", *quantities)
-    print_table(f"Largest drift {until}", columns, rows)
+    print_table(f"Largest drift {until}", ("integrator", *quantities), rows)
 
 
 def write_trajectories(trajectories: Mapping[str, "rbgym.Trajectory"], path: Path) -> None:

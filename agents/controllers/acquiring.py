@@ -143,7 +143,7 @@ class Acquiring:
             raise ValueError(
                 "env must show gyros, a Sun sensor, a magnetometer and an ephemeris to find an "
                 f"attitude, sensor={{'gyro': ..., 'coarse_sun': ..., 'magnetometer': ..., "
-                f"'ephemeris': {{}}}}; {sorted(missing)} are missing of {[*columns]}"
+                f"'ephemeris': {{}}}}, got the observations {[*columns]}"
             )
         fine, dt = "sun_direction" in suns, sensor.dt
         held = max(positive("stays", stays) / dt, 1.0)
@@ -240,14 +240,9 @@ class Acquiring:
         if found.any():
             q[found] = triad(B[found], sun[found], r_field[found], r_sun[found])
         known = known | found
-        strays = np.zeros(n, dtype=np.bool_)
-        for v, r, variance, seen in (
-            (B, r_field, self.of_field, known),
-            (sun, r_sun, self.of_sun, known & lit),
-        ):
-            q, b, P, stray = corrected(q, b, P, v, r, variance, seen)
-            strays |= stray
-        doubt = np.where(strays, doubt + 1.0, 0.0)
+        q, b, P, off_field = corrected(q, b, P, B, r_field, self.of_field, known)
+        q, b, P, off_sun = corrected(q, b, P, sun, r_sun, self.of_sun, known & lit)
+        doubt = np.where(off_field | off_sun, doubt + 1.0, 0.0)
         known = known & (doubt < DOUBTS)
         return Fix(q, b, P, known, doubt, measured - b, sun)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, shortened, without
-from rbgym.arguments import count, finite, flag
+from rbgym.arguments import count, finite, flag, positive
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling, Torque
 from rbgym.quaternion import Array
@@ -169,10 +169,11 @@ class MagneticAllocation(Controller):
     late = 0.5
 
     def __post_init__(self) -> None:
+        for name in ("dipole", "field"):
+            positive(name, getattr(self, name))
         self.least = self.first + 3
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 3), and the law's memory."""
         B = rows[:, self.first : self.least] * self.field
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
         return shortened(np.cross(B, u) / _square(B) / self.dipole), state

@@ -1,5 +1,4 @@
-"""Laws for a target attitude: slews about the eigenaxis or around cones, hysteretic feedback,
-tracking."""
+"""Laws for a target attitude: slews about the eigenaxis or past cones, hysteresis, tracking."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -134,8 +133,7 @@ class BangBang(BodyLaw):
     def curve(self, y: Array, e: Array) -> Array:
         """f (n, 1) [rad/s] for the angles y (n, 1) [rad] about the axes e (n, 3)."""
         h = self.h
-        a = self.braking * self.acceleration(e)[:, None]
-        a = np.minimum(a, 1e9)  # without an axis there is no angle either
+        a = np.minimum(self.braking * self.acceleration(e)[:, None], 1e9)  # no axis, no angle
         braking = 0.5 * (np.sqrt((a * h) ** 2 + 8.0 * a * y) - a * h)
         square = np.where(y <= a * h * h, y / h, braking) ** 2
         c = np.maximum(self.gyroscopic_load(e)[:, None], 1e-12)
@@ -334,9 +332,8 @@ class Detour(AttitudePD):
         rotation = -v / np.maximum(size, 1e-12) * angle
         way = rotate(from_rotation_vector(PLACES[:, None, None] * rotation), a)
         near = np.sum(way * middle, axis=-1)  # (places, n)
-        beta = np.minimum(
-            half + self.margin, 0.5 * (half + np.arccos(np.clip(near[-1], -1.0, 1.0)))
-        )
+        at_target = np.arccos(np.clip(near[-1], -1.0, 1.0))  # angle to the centre
+        beta = np.minimum(half + self.margin, 0.5 * (half + at_target))
         inside, closest = near > np.cos(beta), way[np.argmax(near, axis=0), np.arange(len(q))]
         cosine = np.clip(middle @ a, -1.0, 1.0)
         # A turn that only moves away from the cone is not blocked.

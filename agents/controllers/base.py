@@ -52,9 +52,7 @@ class Plant:
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
         self.first = width(self.columns.values()) - width(assembly.columns)
-        numbers: dict[str, Any] = {}
-        for stage in assembly.stages:
-            numbers |= vars(stage)
+        numbers = {key: value for stage in assembly.stages for key, value in vars(stage).items()}
         self.delay, self.lag = numbers.get("seconds", 0.0), numbers.get("time_constant", 0.0)
         record: Any = assembly.record
         self.waiting = record.line.delay.slots() if "seconds" in numbers else 0
@@ -89,6 +87,7 @@ class Plant:
             "strength": self.strength,
             "scaling": self.scaling,
             "normals": getattr(sensor, "normals", ()),
+            "dock": base.goal.dock(),
         }
         self.out = out
         if self.wheels is not None:
@@ -112,8 +111,6 @@ class Plant:
         }.items():
             if one is not None:
                 self.given[name] = one.factor
-        if self.has_forces:
-            self.given["dock"] = base.goal.dock()
         self.mixing = np.hstack([self._torque_of(one) for one in self.commands.values()])
 
     def _torque_of(self, command: Column) -> Array:
@@ -127,14 +124,11 @@ class Plant:
         """Whether observations begin with the goal's quaternion and then these quantities, in this
         order, with every rate scaled by `rate_limit`."""
         attitude, *rest = self.columns.values()
-        of_goal = attitude.frame == self.goal.attitude_shown
-        of_limit = all(
-            np.all(np.asarray(self.columns[name].scale) == self.env.rate_limit)
-            for name in names
-            if name.endswith("angular_velocity") and name in self.columns
-        )
-        found = tuple(one.name for one in rest[: len(names)])
-        return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
+        found = rest[: len(names)]
+        rates = (one.scale for one in found if one.name.endswith("angular_velocity"))
+        of_limit = all(np.all(np.asarray(scale) == self.env.rate_limit) for scale in rates)
+        of_goal = attitude.name in _ATTITUDES and attitude.frame == self.goal.attitude_shown
+        return of_goal and of_limit and tuple(one.name for one in found) == names
 
 
 def plant_of(env: Any) -> Plant:
@@ -155,8 +149,7 @@ def without(wheels: Any, out: int | None) -> Any:
 
 
 def refuse_wrappers(env: Any) -> None:
-    """ValueError if a wrapper changes observations or actions, which laws need as the env defines
-    them."""
+    """ValueError if a wrapper changes observations or actions, which laws need as they are."""
     space, layer = env.unwrapped.observation_space, env
     while layer is not env.unwrapped:
         if isinstance(layer, _CHANGES) or layer.observation_space != space:
@@ -178,7 +171,6 @@ class Policy(Protocol):
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Actions for a batch of observations, and the policy's own state."""
-        ...
 
 
 class Controller:
@@ -350,10 +342,8 @@ class Law(Controller):
         return np.asarray(shortened(self.in_limits(u)) * self.limits)
 
     def limited_sum(self, u: Array, whole: Array) -> Array:
-        """whole + s u (n, 3), with the largest s in [0, 1] that is within the limits.
-
-        First `whole` is scaled down to half of the limits, which leaves half of them for u.
-        """
+        """whole + s u (n, 3), with the largest s in [0, 1] that is within the limits. First `whole`
+        is scaled down to half of the limits, which leaves half of them for u."""
         taken = 2.0 * np.max(np.abs(whole @ self.envelope.T), axis=-1, keepdims=True)
         whole = whole / np.maximum(taken, 1.0)
         p, g = u @ self.envelope.T, whole @ self.envelope.T
@@ -395,8 +385,7 @@ class BodyLaw(Law):
     def gyroscopic_load(self, axis: Array) -> Array:
         """Fraction of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)
         takes; it goes as the square of the rate."""
-        torque = self.gyroscopic_torque(axis)
-        return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
+        return np.asarray(np.max(np.abs(self.gyroscopic_torque(axis) @ self.envelope.T), axis=-1))
 
 
 def weight_torque(potential: Any, up: Array) -> Array:

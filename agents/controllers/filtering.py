@@ -31,7 +31,6 @@ _UNIT = 1e-3  # largest error of a quaternion's length
 _SAME = 2e-7  # attitudes that differ by less in all components are the same measurement
 _LOST = 30.7  # chi-square of three numbers; one in a million is beyond it
 _NOISE = 16.3  # the same; one in a thousand is beyond it
-_TINY = 1e-300  # instead of a square that is zero
 _FAR = 0.5  # rad, standard deviation beyond which a turn says little about the bias
 _UNEVEN = 1e-3  # share of the target's turn in a control period that its rates may miss
 
@@ -77,7 +76,7 @@ class Gyros:
         change = rate - before
         square = np.sum(change**2, axis=1, keepdims=True)
         noise = np.minimum(_NOISE * self._of_change, square)
-        return np.asarray(rate + 0.5 * change * (1.0 - noise / np.maximum(square, _TINY)))
+        return np.asarray(rate + 0.5 * change * (1.0 - noise / np.maximum(square, 1e-300)))
 
     def spread(self, P: Array, a: Array, whole: Array) -> Array:
         """Propagate the covariance (n, 6, 6) of turn and bias over a control period in which the
@@ -187,8 +186,7 @@ class Estimating:
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
         self.gyros, self.dt, self.tracker = Gyros(sensor), sensor.dt, StarTracker(sensor)
-        self._at_first = np.zeros((6, 6))
-        self._at_first[3:, 3:] = sensor.bias**2 * np.eye(3)
+        self._at_first = np.diag([0.0] * 3 + [sensor.bias**2] * 3)
         heads = 1 + len(sensor.others)
         if heads > 1 and valid is None:
             raise ValueError(
@@ -254,8 +252,11 @@ class Estimating:
                 "observation must be finite, with a unit quaternion at first, got "
                 f"{rows[k].tolist()} in row {k}"
             )
-        belief, memory = _memory(state)
-        belief = self.estimate(rows, belief, episode_start)
+        is_own = isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], Belief)
+        if state is not None and not is_own:
+            raise ValueError(f"state must be what the last call returned, or None, got {state!r}")
+        before, memory = state or (None, None)
+        belief = self.estimate(rows, before, episode_start)
         shown = rows.astype(np.float32)
         shown[:, :4] = canonicalized(belief.attitude)
         off = multiply(conjugate(normalized(rows[:, :4])), belief.attitude)
@@ -263,11 +264,9 @@ class Estimating:
             shown[:, n : n + 3] = rotate_inverse(off, rows[:, n : n + 3])
         of_means = getattr(self.policy, "of_means", False)
         shown[:, 4:7] = (belief.rate if of_means else belief.end_rate) / self.rate_limit
+        given = shown.reshape(seen.shape)
         actions, memory = self.policy.predict(
-            shown if seen.ndim == 2 else shown[0],
-            state=memory,
-            episode_start=episode_start,
-            deterministic=deterministic,
+            given, state=memory, episode_start=episode_start, deterministic=deterministic
         )
         return actions, (belief, memory)
 
@@ -335,15 +334,6 @@ def where(chosen: Flags, one: T, other: T) -> T:
         return np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
     return one._make((*map(pick, one[:-1], other[:-1]), ()))
-
-
-def _memory(state: Any) -> tuple[Belief | None, Any]:
-    """Split the memory into the estimate and the policy's memory."""
-    if state is None:
-        return None, None
-    if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], Belief):
-        return state
-    raise ValueError(f"state must be what the last call returned, or None, got {state!r}")
 
 
 def right_jacobian(a: Array) -> Array:

@@ -48,7 +48,6 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
                 "set a shorter dt or a lower rate_limit",
-                UserWarning,
                 stacklevel=2,
             )
     return made
@@ -160,11 +159,10 @@ def for_env(env: Any, planners: bool = False) -> list[str]:
     """
     plant, found = Plant(env), []
     for name in names():
-        if name in PLANNERS and not planners:
-            continue
-        with suppress(ValueError, ModuleNotFoundError):  # some need scipy
-            _made(name, plant, {})
-            found.append(name)
+        if planners or name not in PLANNERS:
+            with suppress(ValueError, ModuleNotFoundError):  # some need scipy
+                _made(name, plant, {})
+                found.append(name)
     return found
 
 

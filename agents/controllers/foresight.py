@@ -200,8 +200,7 @@ class Foreseeing(Controller):
         if self.wheels is not None:
             momentum = momentum + ahead.wheels @ self.wheels.matrix.T
         if self.potential is not None:
-            up = rotate_inverse(ahead.turn, ahead.up)
-            torque = torque + weight_torque(self.potential, up)
+            torque = torque + weight_torque(self.potential, rotate_inverse(ahead.turn, ahead.up))
         change = (torque - np.cross(ahead.rates, momentum)) @ self.inverse
         return np.asarray(change + ahead.extra)
 
@@ -224,7 +223,7 @@ class Foreseeing(Controller):
 
     def observations(self, rows: Array, ahead: Prediction, gained: Array) -> Array:
         """Observations (n, columns) of a predicted state; gained: as in `predicted`."""
-        seconds, seen = self.delay + self.lag, rows.copy()
+        seconds, seen, turn = self.delay + self.lag, rows.copy(), ahead.turn
         target, velocity = (self.quantity(rows, name) for name in (_TARGET, "velocity"))
         if velocity.size:
             one = self.columns["position"]
@@ -232,13 +231,11 @@ class Foreseeing(Controller):
         if target.size:
             one = self.columns[_TARGET]
             seen[:, one.place] += gained / one.factor
+            turn = multiply(from_rotation_vector(-seconds * (target + 0.5 * gained)), turn)
         for one in self.columns.values():
             if one.frame == BODY:  # rotate world-fixed vectors into the future body axes
                 for n in range(one.first, one.place.stop, 3):
                     seen[:, n : n + 3] = rotate_inverse(ahead.turn, seen[:, n : n + 3])
-        turn = ahead.turn
-        if target.size:
-            turn = multiply(from_rotation_vector(-seconds * (target + 0.5 * gained)), turn)
         seen[:, :4] = multiply(rows[:, :4], turn)
         for name, value in ((_RATES, ahead.rates), ("wheel_momentum", ahead.wheels)):
             if name in self.columns:

@@ -1,5 +1,4 @@
-"""Linear-quadratic control about a target attitude, an upright top, a spin or a precession; and a
-swing-up that ends in it."""
+"""Linear-quadratic control about an attitude, a spin or a top's steady motion; and a swing-up."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,13 +56,17 @@ def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -
     from scipy.linalg import expm, solve_discrete_are
 
     n, m = B.shape
-    both = np.zeros((n + m, n + m))
-    both[:n, :n], both[:n, n:] = A, B * limits  # of commands
+    both = np.block([[A, B * limits], [np.zeros((m, n + m))]])  # B of commands
     with solvable(tolerances, dt, limits):
         F, G = np.split(expm(dt * both)[:n], [n], axis=1)
         P = solve_discrete_are(F, G, np.diag(1.0 / tolerances**2), np.eye(m))
     K = np.linalg.solve(np.eye(m) + G.T @ P @ G, G.T @ P @ F)
     return np.asarray(limits[:, None] * K)
+
+
+def error_of(q: Array, omega: Array) -> Array:
+    """x (..., 6): the rotation vector from target to body [rad] and the rates, body axes."""
+    return np.concatenate([rotation_vector(q), omega], axis=-1)
 
 
 @dataclass(eq=False)
@@ -100,8 +103,7 @@ class AttitudeLQR(BodyLaw):
         self.gain = held_gain(A, B, self.dt, np.repeat(weights, 3), self.limits)
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
-        x = np.concatenate([rotation_vector(q), omega], axis=-1)
-        return self.limited(-x @ self.gain.T)
+        return self.limited(-error_of(q, omega) @ self.gain.T)
 
 
 @dataclass(eq=False)
@@ -249,14 +251,11 @@ class PrecessionLQR(BodyLaw):
             raise ValueError(f"goal must be a nutation of a symmetric top, got {goal!r}")
         sin, cos, p = goal.sin_nutation, goal.cos_nutation, goal.precession
         self.along = goal.spin + p * cos  # w_3 of the steady motion
-        # Derivative of the first equation by a: its bracket vanishes at the steady motion.
-        pull = -(p**2) * sin * sin
-        A = np.zeros((4, 4))
-        A[0, 1] = 1.0
         spin = along * self.along / across
-        A[1] = [pull, 0.0, (2 * p * cos - spin) * sin, -along * p * sin / across]
-        A[2, 1] = (spin - 2 * p * cos) / sin
-        B = np.zeros((4, 3))
+        A, B = np.zeros((4, 4)), np.zeros((4, 3))
+        A[0, 1], A[2, 1] = 1.0, (spin - 2 * p * cos) / sin
+        # The first equation by a, whose bracket vanishes at the steady motion, and by p and w_3.
+        A[1] = [-(p**2) * sin * sin, 0.0, (2 * p * cos - spin) * sin, -along * p * sin / across]
         B[1, 0], B[2, 1], B[3, 2] = 1 / across, 1 / (across * sin), 1 / along
         self.gain = held_gain(A, B, self.dt, weights, self.limits)
 
@@ -267,25 +266,19 @@ class PrecessionLQR(BodyLaw):
         return super().arguments(plant)
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
-        e = np.array([0.0, 0.0, 1.0])
+        e, goal = np.array([0.0, 0.0, 1.0]), self.goal
         # The spin turns vertical and rates across the axis backwards, for half a period.
-        spin = omega[:, 2:] - self.goal.precession * self.goal.cos_nutation
+        spin = omega[:, 2:] - goal.precession * goal.cos_nutation
         turn = from_rotation_vector(0.5 * self.dt * spin * e)
         up, turned = (rotate_inverse(turn, one) for one in (rotate_inverse(q, e), omega))
         n = np.cross(up, e)
         sin = np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-6)
         n /= sin
         m = np.cross(e, n)
-        nutation = np.arctan2(sin[:, 0], up[:, 2])
-        x = np.stack(
-            [
-                nutation - np.arctan2(self.goal.sin_nutation, self.goal.cos_nutation),
-                np.sum(turned * n, axis=-1),
-                np.sum(turned * m, axis=-1) / sin[:, 0] - self.goal.precession,
-                omega[:, 2] - self.along,
-            ],
-            axis=-1,
-        )
+        a = np.arctan2(sin[:, 0], up[:, 2]) - np.arctan2(goal.sin_nutation, goal.cos_nutation)
+        tilting, turning = (np.sum(turned * one, axis=-1) for one in (n, m))
+        p = turning / sin[:, 0] - goal.precession
+        x = np.stack([a, tilting, p, omega[:, 2] - self.along], axis=-1)
         N = -x @ self.gain.T
         return _limited_across(self, N[:, :1] * n + N[:, 1:2] * m + N[:, 2:] * e)
 

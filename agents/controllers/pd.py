@@ -237,8 +237,7 @@ class PosePD(AttitudePD):
         return F / np.maximum(excess, 1.0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) if the target
-        moves."""
+        """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) if moving."""
         q, rates = rows[:, :4], rows[:, 4:7] * self.rate_limit
         wanted = a = swing = np.zeros_like(rates)
         if self.moving:

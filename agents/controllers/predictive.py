@@ -1,7 +1,4 @@
-"""Slews planned with the derivatives of the steps: again in every period, or once at the start.
-
-Both plan by iterative LQR with limits on the commands, `Planner`.
-"""
+"""Slews planned by iterative LQR, `Planner`: again in every period, or once at the start."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -11,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
-from rbgym.agents.controllers.lqr import solvable
+from rbgym.agents.controllers.lqr import error_of, solvable
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
-from rbgym.identification import rotation_vector
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -73,11 +69,9 @@ def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, Fla
         room /= np.maximum(np.abs(d), 1e-300)
         least = -np.sum(slope * d, axis=-1) / np.maximum(_quadratic(H, d), 1e-300)
         far = np.minimum(least, room.min(axis=-1))[:, None]
-        cut, straight = (np.clip(x + one, low, high) for one in (step, far * d))
-        rises = [
-            np.sum((y - x) * (slope + 0.5 * _times(H, y - x)), axis=-1) for y in (cut, straight)
-        ]
-        y = np.where((rises[0] <= rises[1])[:, None], cut, straight)
+        cut, direct = (np.clip(x + one, low, high) for one in (step, far * d))
+        rises = [np.sum((y - x) * (slope + 0.5 * _times(H, y - x)), axis=-1) for y in (cut, direct)]
+        y = np.where((rises[0] <= rises[1])[:, None], cut, direct)
         better = (np.minimum(*rises) < 0.0) & (np.abs(y - x).max(axis=-1) > _TINY)
         if not better.any():
             break
@@ -86,21 +80,15 @@ def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, Fla
 
 
 def _times_inverse(H: Array, free: Flags, right: Array) -> Array:
-    """H^-1 times `right` (n, m, k), restricted to the free rows and columns (n, m); zero
-    elsewhere."""
+    """H^-1 times `right` (n, m, k), in the free rows and columns (n, m); zero elsewhere."""
     both = free[:, :, None] & free[:, None, :]
     held = np.where(both, H, np.eye(H.shape[-1]))
     return np.asarray(np.linalg.solve(held, np.where(free[:, :, None], right, 0.0)))
 
 
-def _error(q: Array, omega: Array) -> Array:
-    """x (..., 6): the rotation vector from target to body [rad] and the rates, body axes."""
-    return np.concatenate([rotation_vector(q), omega], axis=-1)
-
-
 def _difference(q: Array, omega: Array, q_0: Array, omega_0: Array) -> Array:
     """dx (..., 6) = (theta, domega) between states and references, with q = q_0 exp(theta)."""
-    return _error(multiply(conjugate(q_0), q), omega - omega_0)
+    return error_of(multiply(conjugate(q_0), q), omega - omega_0)
 
 
 @dataclass(eq=False)
@@ -212,7 +200,7 @@ class Planner(BodyLaw):
 
     def plan(self, q: Array, omega: Array, sweeps: int) -> SlewPlan:
         """The plan from attitudes q (n, 4), relative to the target, and rates omega (n, 3)."""
-        motion = self.fly(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
+        motion = self.fly(q, omega, lambda t, *state: -_times(self.gain, error_of(*state)))
         for _ in range(sweeps):
             before, motion = motion, self.sweep(motion)
             if motion is before:
@@ -232,7 +220,7 @@ class Planner(BodyLaw):
             seen.append((found["quaternion"], found["angular_velocity"]))
         qs, omegas = (np.stack(one) for one in zip(*seen, strict=True))
         v = np.stack(given)
-        costs = np.log1p(_quadratic(self.weights, _error(qs, omegas)))
+        costs = np.log1p(_quadratic(self.weights, error_of(qs, omegas)))
         costs[:-1] += np.sum(v * v, axis=-1)
         # The bits of numpy's sum depend on the number of lanes; those of cumsum do not.
         return SlewPlan(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
@@ -280,18 +268,17 @@ class Planner(BodyLaw):
 
     def linearised(self, motion: SlewPlan) -> tuple[Array, Array]:
         """A (steps, n, 6, 6) and B (steps, n, 6, m) of the steps of a motion."""
-        shape = motion.commands.shape[:2]
+        qs, omegas, v, _ = motion
+        shape = v.shape[:2]
         batch = self._batch(shape[0] * shape[1])
-        batch.set_state(
-            motion.quaternion[:-1].reshape(-1, 4), motion.angular_velocity[:-1].reshape(-1, 3)
-        )
-        batch.set_torque(_times(self.mix, motion.commands).reshape(-1, 3))
+        batch.set_state(qs[:-1].reshape(-1, 4), omegas[:-1].reshape(-1, 3))
+        batch.set_torque(_times(self.mix, v).reshape(-1, 3))
         of: Any = batch.jacobian(self.dt / self.substeps, self.substeps * self.held)
         return of.state.reshape(*shape, 6, 6), (of.torque @ self.mix).reshape(*shape, 6, -1)
 
     def expansion(self, motion: SlewPlan) -> tuple[Array, Array]:
         """Slopes (steps + 1, n, 6) and curvatures (steps + 1, n, 6, 6) of the cost, along dx."""
-        x = _error(motion.quaternion, motion.angular_velocity)
+        x = error_of(motion.quaternion, motion.angular_velocity)
         p = x[..., :3]
         half = np.maximum(0.5 * np.linalg.norm(p, axis=-1), 1e-5)[..., None, None]
         # d log(q exp(theta)) / d theta = 1 + [p] / 2 + c [p]^2, where [p] v = p x v.

@@ -22,8 +22,7 @@ NEAR = 0.97  # cosine of the largest angle between the z axis and the Sun for po
 
 
 class Watch(NamedTuple):
-    """The memory of a supervisor of n lanes: the estimate, the mode (n,), and the memories of the
-    laws."""
+    """The memory of a supervisor of n lanes: estimate, mode (n,), and the memories of its laws."""
 
     fix: Fix
     mode: Array

@@ -1,5 +1,4 @@
-"""The contract of an exported policy: name, unit, frame and scale of each input and output, by
-which a flight computer fills its observation and reads its action."""
+"""The contract of an exported policy: name, unit, frame and scale of each input and output."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -59,8 +58,7 @@ def contract(env: AttitudeEnv, policy: Any, about: Mapping[str, Any] | None) -> 
         raise ValueError(f"about must have names of its own, got the contract's {sorted(taken)}")
     whole = {"rbgym": __version__, **more, **own}
     # JSON has no infinity: the bound of an unbounded side is null.
-    found: dict[str, Any] = json.loads(json.dumps(whole), parse_constant=lambda _: None)
-    return found
+    return json.loads(json.dumps(whole), parse_constant=lambda _: None)
 
 
 def _entries(columns: Iterable[Column]) -> list[dict[str, Any]]:

@@ -34,8 +34,7 @@ def export_onnx(
         raise ValueError(f"policy must be a network without memory, got {network!r}")
     met(base, network)  # raises for observations of another width
     content = contract(base, network, about)
-    arrays: list[Any] = []
-    nodes: list[Any] = []
+    arrays, nodes = list[Any](), list[Any]()
 
     def add(operator: str, *constants: Any, **attributes: Any) -> None:
         """Append a node that reads the output of the last one."""

@@ -85,9 +85,8 @@ def export_c(
     code = _with_helpers("\n".join([*pieces, _piece("act")]))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
-    lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
-    text = (_comment(content), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
-            test)  # fmt: skip
+    macros = "".join(f"#define {name} {value!r}\n" for name, value in sizes.items())
+    text = (_comment(content), macros, _frame(code), _constants(used), code, test)
     folder = made_folder(folder)
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
@@ -97,8 +96,7 @@ def export_c(
 
 
 def bare(policy: Any, env: Any) -> Any:
-    """The network of a trained policy, with the quaternion columns of the env; or the policy
-    itself, if it is a law."""
+    """The network of a trained policy, with the env's quaternion columns; a law as it is."""
     found = policy.network if isinstance(policy, TrainedPolicy) else policy
     known = isinstance(found, Network) and found.width == spaces.flatdim(env.observation_space)
     return replace(found, quaternions=quaternions_of(env)) if known else found
@@ -111,8 +109,7 @@ def met(env: Any, policy: Any) -> tuple[Any, Any]:
     # The user's hooks are shared, as many cannot be copied.
     env = deepcopy(env, {id(hook): hook for hook in env.episodes.setup.hooks.values()})
     observation, _ = env.reset(seed=0)
-    seen: list[Any] = []
-    answers: list[Any] = []
+    seen, answers = list[Any](), list[Any]()
     memory: Any = None
     over, modes = False, isinstance(policy, controllers.Supervisor)
     while not over and len(seen) < (10 * VECTORS if memory is None else VECTORS):
@@ -356,11 +353,9 @@ def _comment(content: Mapping[str, Any]) -> str:
                 scale = sorted(set(one["scale"]))
                 shown = scale[0] if len(scale) == 1 else one["scale"]
                 where = f", {one['frame']}" if one["frame"] else ""
-                what = f": {one['what']}" if "what" in one else ""
                 text = f"{one['first']}..{last} {one['name']} [{one['unit']}{where}], scale {shown}"
-                lines += textwrap.wrap(
-                    text + what, 94, initial_indent="  ", subsequent_indent="    "
-                )
+                text += f": {one['what']}" if "what" in one else ""
+                lines += textwrap.wrap(text, 94, initial_indent="  ", subsequent_indent="    ")
         else:
             text = f"{name}: {json.dumps(value)}"
             lines += textwrap.wrap(text, 96, subsequent_indent="    ")

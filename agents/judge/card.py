@@ -13,17 +13,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces.utils import flatdim
 
-from rbgym.agents import controllers
-from rbgym.agents.cases import (
-    BEHIND,
-    DISPERSED,
-    PRETRAINED,
-    SHIPPED,
-    Starts,
-    by_name,
-    starts_of,
-    task_of,
-)
+from rbgym.agents import cases, controllers
+from rbgym.agents.cases import BEHIND, DISPERSED, PRETRAINED, SHIPPED
 from rbgym.agents.judge import tables
 from rbgym.agents.judge.episodes import (
     Contender,
@@ -67,7 +58,6 @@ _GOOD_GYRO = SENSORS["gyro"] | {"bias": 2e-5}
 _GOOD_TRACKER = {"across_boresight": 3e-5, "about_boresight": 3e-5, "boresight": (0.0, 0.0, 1.0)}
 # Errors of the body that a law assumes: relative ones, and misalignment of actuators [rad].
 DISPERSIONS = {"inertia": 0.3, "actuator_scale": 0.2, "misalignment": 0.05}
-_FRICTION = {"friction": 0.5}  # for wheels that have friction
 
 
 @dataclass(frozen=True)
@@ -150,10 +140,10 @@ def make_card(
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
-    starts = starts_of(env_id, episodes)  # raises for bad arguments, before the work
+    starts = cases.starts_of(env_id, episodes)  # raises for bad arguments, before the work
     names = list(dict.fromkeys(targets))
     if not names:
-        with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
+        with closing(gym.make(env_id, **cases.by_name("env_kwargs", env_kwargs))) as env:
             names = controllers.for_env(env)
         names += [PRETRAINED] * (env_id.rpartition(":")[2] in trained.names())
     _, found = contenders(names, env_id, env_kwargs)
@@ -176,18 +166,17 @@ class Played(NamedTuple):
     conditions: dict[str, PlayedEpisodes]
 
 
-def _in_conditions(one: Contender, env_id: str, starts: Starts) -> dict[str, PlayedEpisodes]:
+def _in_conditions(one: Contender, env_id: str, starts: cases.Starts) -> dict[str, PlayedEpisodes]:
     found = {}
-    for name, condition in conditions_of(env_id, one.env_kwargs).items():
+    for name, (kwargs, _, estimating) in conditions_of(env_id, one.env_kwargs).items():
         policy = one.policy
         if one.name == PRETRAINED and name in trained.conditions(env_id):
             policy = trained.load(env_id, name)
         if isinstance(policy, TrainedPolicy):
-            widths = [flatdim(space) for space in readable_in(env_id, condition.env_kwargs)]
+            widths = [flatdim(space) for space in readable_in(env_id, kwargs)]
             if flatdim(policy.observation_space) not in widths:
                 continue  # the policy was not trained for this condition
-        kwargs = condition.env_kwargs
-        found[name] = play_from(starts, policy, env_id, kwargs, condition.estimating)
+        found[name] = play_from(starts, policy, env_id, kwargs, estimating)
     return found
 
 
@@ -210,8 +199,7 @@ def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     """The name of the contender's row; policies trained alike but for the seed share one."""
     if one.config is None:
         return one.name
-    algorithm = str(one.config.get("algo", "policy"))
-    name = algorithm
+    algorithm = name = str(one.config.get("algo", "policy"))
     if one.name in SHIPPED:
         name += f", shipped{one.name.removeprefix(PRETRAINED)}"
     others = [member.contender.config or {} for member in groups.get(name, ())]
@@ -261,7 +249,7 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     "behind": `SENSORS` measure the state, an estimator filters them, and commands act one control
     period late; policies are trained in noise without the delay (`controllers.at_work`), with
     flexible modes behind both. "dispersed": bodies and actuators vary by `DISPERSIONS`."""
-    task, found = task_of(env_id), {}
+    task, found = cases.task_of(env_id), {}
     with closing(gym.make(env_id, **given)) as made:
         env = cast(AttitudeEnv, made.unwrapped)
         dt, wheels = float(env.dt), env.actuator.rotors
@@ -276,8 +264,8 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
             trained_in = behind | {"sensor": {"gyro": _GOOD_GYRO, "star_tracker": tracker}}
         found[BEHIND] = Condition(behind, trained_in, True)
     if "randomization" not in given:
-        friction = wheels and (wheels.viscous or wheels.coulomb)
-        dispersed = {**given, "randomization": DISPERSIONS | (_FRICTION if friction else {})}
+        friction = {"friction": 0.5} if wheels and (wheels.viscous or wheels.coulomb) else {}
+        dispersed = {**given, "randomization": DISPERSIONS | friction}
         found[DISPERSED] = Condition(dispersed, dispersed)
     return {name: one for name, one in found.items() if _is_possible(env_id, one)}
 

@@ -51,10 +51,9 @@ def contenders(
     training. If env_id is None and all folders agree, controllers get the training's too.
     ValueError for other targets, and for a policy of other observations."""
     given = by_name("env_kwargs", env_kwargs)
-    learned = [name for name in targets if name not in controllers.names()]
     policies = {}
-    for name in learned:
-        if name not in SHIPPED:
+    for name in targets:
+        if name not in (*controllers.names(), *SHIPPED):
             check_policy(name)
             policies[name] = trained.load(Path(name))
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
@@ -71,7 +70,7 @@ def contenders(
                 f"say --env {env_id} if you trust it"
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
-    policies |= {name: trained.load(env_id, SHIPPED[name]) for name in SHIPPED if name in learned}
+    policies |= {name: trained.load(env_id, SHIPPED[name]) for name in SHIPPED if name in targets}
     found = []
     for name in targets:
         policy, kwargs = policies.get(name), {**of_all, **given}

@@ -51,11 +51,9 @@ def card(title: str, evaluations: Mapping[str, Evaluation]) -> Figure:
         percent = 100.0 * np.arange(len(times) + 1) / len(found.success)
         steps = [0.0, *times, found.time[-1]], [*percent, percent[-1]]
         right.step(*steps, where="post", **style.line(k))
-    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+    label = "median attitude error [deg]" if turning else "median rate error [rad/s]"
+    left.set(xlabel="time [s]", ylabel=label)
     log_errors(left, np.degrees(angle) if turning else rate)
-    right.set_ylabel("settled by then [% of episodes]")
-    right.set_ylim(0, 102)
-    for ax in (left, right):
-        ax.set_xlabel("time [s]")
+    right.set(xlabel="time [s]", ylabel="settled by then [% of episodes]", ylim=(0, 102))
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
     return figure

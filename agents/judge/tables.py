@@ -1,6 +1,6 @@
 """Writes evaluations as tables: at a terminal, to a pipe, and as Markdown."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rbgym.agents.judge.episodes import Contender
@@ -47,10 +47,9 @@ def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Ro
     return [(name, *(_COLUMNS[c](found) for c in columns)) for name, found in merits.items()]
 
 
-def _non_empty(columns: Iterable[str], merits: Iterable[Mapping[str, Any]]) -> list[str]:
+def _non_empty(columns: Iterable[str], merits: Collection[Mapping[str, Any]]) -> list[str]:
     """The columns without those of `_OF_SOME` in which all cells are empty."""
-    found = list(merits)
-    return [c for c in columns if c not in _OF_SOME or any(_COLUMNS[c](m) != "-" for m in found)]
+    return [c for c in columns if c not in _OF_SOME or any(_COLUMNS[c](m) != "-" for m in merits)]
 
 
 def print_evaluations(

@@ -25,7 +25,6 @@ from rbgym.envs.rendering.scene import Scene
 FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # film of a whole episode [s]; it is sped up or slowed down to fit
 _RATE = 30.0  # upper limit of the frames per second
-_ENDLESS = 1000  # steps of film for an episode without a limit
 _AFTER = 2.0  # film [s] after all have succeeded
 _LEAST = 2  # hundredths of a second for a picture of a GIF: viewers slow down shorter ones
 
@@ -85,19 +84,14 @@ class _Play:
         self.title = f"{env_id}: {one.name}" if alone else one.name
         self.player, self.trail = Player(one.policy, self.env, start), Trail()
         self.over, self.taken, self.dt = False, 0, float(self.env.unwrapped.dt)
-        limit = self.env.unwrapped.episodes.setup.limit
-        self.steps = int(limit) if math.isfinite(limit) else _ENDLESS
+        self.steps = int(self.env.unwrapped.episodes.setup.limit)
         self.scene = scene_of(self.env, 0, self.trail)
-
-    @property
-    def succeeded(self) -> bool:
-        return bool(self.scene.caption.success)
 
     def go_on(self, until: float) -> None:
         while not self.over and self.taken * self.dt < until - 1e-9:
             self.player.step()
             self.taken += 1
-            self.over = bool(self.player.start[0]) or self.taken >= self.steps
+            self.over = bool(self.player.start[0])
             self.scene = scene_of(self.env, 0, self.trail)
 
     def titled(self, speed: float) -> Scene:
@@ -105,7 +99,7 @@ class _Play:
         caption, notes = self.scene.caption, self.scene.caption.notes
         if abs(speed - 1.0) > 0.01:
             notes = (*notes, f"shown at {speed:{'.0f' if speed > 10 else '.2g'}} times its speed")
-        if self.over and not self.succeeded:
+        if self.over and not caption.success:
             notes = (*notes, "the episode is over")
         return replace(self.scene, caption=replace(caption, task=self.title, notes=notes))
 
@@ -116,7 +110,7 @@ def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Ite
     for number in itertools.count(1):
         pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
         yield np.concatenate(pictures, axis=1)
-        done = all(play.succeeded or play.over for play in plays)
+        done = all(play.scene.caption.success or play.over for play in plays)
         idle = idle + 1 if done else 0
         if idle > _AFTER * timing.rate:
             return

@@ -5,14 +5,6 @@ from rbgym.agents.policies.network import Network, Normalizer, RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy, load, names
 
 __all__ = [
-    "Attitude",
-    "Integral",
-    "Network",
-    "Normalizer",
-    "RecurrentNetwork",
-    "SunDirection",
-    "TrainedPolicy",
-    "Trend",
-    "load",
-    "names",
-]
+    "Attitude", "Integral", "Network", "Normalizer", "RecurrentNetwork", "SunDirection",
+    "TrainedPolicy", "Trend", "load", "names",
+]  # fmt: skip

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.rows import LANES, index
 
-# Lanes of a tile. The compiler unrolls a shorter loop before it can vectorise it.
-TILE = 32
-# Sizes of layers are padded to multiples of this many, with weights of zero.
-PADDED_TO = 4
+TILE = 32  # lanes of a tile; the compiler unrolls a shorter loop before it can vectorise it
+PADDED_TO = 4  # sizes of layers become multiples of this, with weights of zero
 
 TANH, RELU, ELU = 0, 1, 2
 ACTIVATIONS = {"tanh": TANH, "relu": RELU, "elu": ELU}
@@ -118,7 +116,7 @@ class Stack(NamedTuple):
         normalizers = [network.normalizer for network in networks]
         return cls(
             weights=np.stack([_pack(network) for network in networks]),
-            sizes=np.array([size + _missing(size) for size in first.sizes], dtype=np.int64),
+            sizes=np.array([size + -size % PADDED_TO for size in first.sizes], dtype=np.int64),
             activation=ACTIVATIONS[first.activation],
             bound=np.float32(bound),
             squashed=squashed,
@@ -136,14 +134,10 @@ class Stack(NamedTuple):
         _ACT.call(self, owner, observations, actions)
 
 
-def _missing(size: int) -> int:
-    return -size % PADDED_TO
-
-
 def _pack(network: Any) -> NDArray[np.float32]:
     """Flatten the weights and biases of all layers, padded with zeros, into one vector."""
     parts = [part for layer in network.layers for part in layer]
-    padded = [np.pad(part, [(0, _missing(size)) for size in part.shape]) for part in parts]
+    padded = [np.pad(part, [(0, -size % PADDED_TO) for size in part.shape]) for part in parts]
     return np.concatenate([part.ravel() for part in padded])
 
 

@@ -71,8 +71,7 @@ class Normalizer:
     @property
     def scale(self) -> NDArray[np.float64]:
         """The factor of a deviation from the mean, (inputs,)."""
-        scale: NDArray[np.float64] = 1.0 / np.sqrt(self.variance + self.epsilon)
-        return scale
+        return 1.0 / np.sqrt(self.variance + self.epsilon)
 
     def __call__(self, x: ArrayLike) -> Weights:
         """Normalise observations (..., width)."""
@@ -234,11 +233,8 @@ class Network:
         arrays: Arrays = {}
         for n, (weight, bias) in enumerate(self.layers):
             arrays |= {f"layers.{n}.weight": weight.copy(), f"layers.{n}.bias": bias.copy()}
-        config: dict[str, Any] = {
-            "activation": self.activation,
-            "output": self.output,
-            "quaternions": list(self.quaternions),
-        }
+        config: dict[str, Any] = {"activation": self.activation, "output": self.output}
+        config["quaternions"] = list(self.quaternions)
         if self.normalizer is not None:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
@@ -266,20 +262,12 @@ class Network:
         if rest:
             raise ValueError(f"arrays must be those of a network, got also {sorted(rest)}")
         memories = [
-            made(f"config[{name!r}]", kind, config[name])
-            for name, kind in KINDS.items()
-            if name in config
+            made(f"config[{name!r}]", KINDS[name], config[name]) for name in KINDS if name in config
         ]
         if len(memories) > 1:
             raise ValueError(f"config must have one memory, got {memories}")
-        return cls(
-            tuple(layers),
-            config["activation"],
-            config["output"],
-            normalizer,
-            config.get("quaternions", ()),
-            *memories,
-        )
+        how, quaternions = (config["activation"], config["output"]), config.get("quaternions", ())
+        return cls(tuple(layers), *how, normalizer, quaternions, *memories)
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,8 +311,11 @@ class RecurrentNetwork:
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
         before = np.zeros((2, *shape), np.float32) if state is None else np.stack(state)
+        if before.shape != (2, *shape):
+            raise ValueError(f"state must have the shape {(2, *shape)}, got {before.shape}")
         if episode_start is not None:
-            before = before * ~np.asarray(episode_start, dtype=np.bool_)[:, None]
+            begins = np.broadcast_to(np.asarray(episode_start, dtype=np.bool_), len(x))
+            before = before * ~begins[:, None]
         after = np.empty_like(before)
         if self.normalizer is not None:
             x = self.normalizer(x)

@@ -24,8 +24,7 @@ from rbgym.envs.arguments import named
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "ppo": PPO, "sac": SAC, "tqc": TQC, "recurrent_ppo": RecurrentPPO
 }  # fmt: skip
-# Hyperparameters that may be a schedule, like lin_1e-3.
-SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")  # may be a schedule, like lin_1e-3
 # Arguments that `train` sets itself, or whose values are objects, which a file cannot hold.
 _OURS = frozenset(
     {"self", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"}
@@ -35,8 +34,7 @@ _OURS = frozenset(
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
-    """The constructor's arguments that a file of hyperparameters can set; ValueError for an unknown
-    algorithm."""
+    """The constructor's arguments that a file can set; ValueError for an unknown algorithm."""
     named("algo", name, ALGORITHMS)
     found = inspect.signature(ALGORITHMS[name]).parameters
     return {key: one for key, one in found.items() if key not in _OURS}
@@ -62,12 +60,10 @@ def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentN
     lstm = getattr(model.policy, "lstm_actor", None)
     if lstm is None:
         return Network(layers, activation, output, normalizer)
-    cells = []
+    cells, names = [], ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     for k in range(lstm.num_layers):
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        of_input, of_output, bias, other = (
-            plain(getattr(lstm, f"{name}_l{k}", None)) for name in names
-        )
+        found = (plain(getattr(lstm, f"{name}_l{k}", None)) for name in names)
+        of_input, of_output, bias, other = found
         cells.append((of_input, of_output, bias + other))
     return RecurrentNetwork(tuple(cells), Network(layers, activation, output), normalizer)
 

@@ -118,21 +118,20 @@ def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], conf
 
 def read(folder: Path) -> TrainedPolicy:
     """Read the policy in a folder. Raises ValueError if there is none or it is damaged."""
-    if not (folder / CONFIG).is_file():
+    file = folder / CONFIG
+    if not file.is_file():
         why = "no policy, or none yet"
         if RunFolder(folder).config.is_file():
             why = "the training is not finished; the same rbgym train command continues it"
-        raise ValueError(f"{str(folder / CONFIG)!r} is not there: {why}")
-    config = read_json(folder / CONFIG)
+        raise ValueError(f"{str(file)!r} is not there: {why}")
+    config = read_json(file)
     for key, kind in _KINDS.items():
-        if not isinstance(config.get(key, kind()), kind):
-            raise ValueError(
-                f"{key} of {str(folder / CONFIG)!r} must be a {kind.__name__}, got {config[key]!r}"
-            )
+        if not isinstance(value := config.get(key, kind()), kind):
+            raise ValueError(f"{key} of {str(file)!r} must be a {kind.__name__}, got {value!r}")
     if config.get("format") != FORMAT:
         writer = config.get("versions", {}).get("rbgym", "of another version")
         raise ValueError(
-            f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
+            f"{str(file)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
             f"rbgym {writer} wrote it"
         )
     from safetensors.numpy import load as load_arrays
@@ -162,7 +161,9 @@ def names() -> list[str]:
 
 def conditions(name: str) -> list[str]:
     """The conditions, see `judge.card`, for which the package has a separate policy."""
-    return sorted(one.name for one in (_SHELF / name).iterdir() if (one / CONFIG).is_file())
+    return sorted(
+        one.name for one in (_SHELF / name.rpartition(":")[2]).iterdir() if (one / CONFIG).is_file()
+    )
 
 
 def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:

@@ -79,8 +79,7 @@ def train(
     if ours:
         for name in given.keys() & _OF_SB3:
             raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
-        learn: Any = import_module(f"{__name__}.{_OTHERS[algo]}").learn
-        return learn(job, **given)
+        return import_module(f"{__name__}.{_OTHERS[algo]}").learn(job, **given)
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train.sb3 import training as sb3
 

@@ -49,9 +49,8 @@ _DIGEST = hashlib.sha256().digest_size  # bytes, at the head of a checkpoint
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
-    """Train a small network, see `rbgym.agents.train.train`; an interrupted training, resumed,
-    reaches the same weights. timesteps: env steps, rounded up to whole iterations, which replace
-    `iterations`. Raises ValueError also for an env whose steps have no derivative."""
+    """Train a network, see `rbgym.agents.train.train`; resumed, it reaches the same weights. Rounds
+    timesteps up to whole iterations. ValueError also for an env whose steps have no derivative."""
     chosen = recipe(job, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
@@ -85,9 +84,8 @@ def recipe(
     needed: Collection[str] = _KEYS,
     whole: Collection[str] = _WHOLE,
 ) -> dict[str, Any]:
-    """The hyperparameters of a training, with `iterations` from timesteps if given; those of a
-    first network only if the training makes one. known, needed: see `presets.read`. whole: names
-    of those that are counts. ValueError for bad ones."""
+    """Checked hyperparameters, with `iterations` from timesteps if given; those of a first network
+    only if the training makes one. known, needed: see `presets.read`. whole: the counts."""
     chosen = presets.read(
         job.algo, job.env_id, job.hyperparameters, job.changes, known=known, needed=needed,
         unused=_OF_FIRST if job.init_from else (),
@@ -161,11 +159,10 @@ class Learner:
     before: steps of an imitation. best: weights at judgement number `chosen_look`."""
 
     def __init__(self, env: DifferentiableEnv, network: Network, chosen: Any, seed: int) -> None:
-        self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
-        self.before = 0
+        self.env, self.chosen, self.seconds = env, chosen, 0.0
+        self.before = self.iteration = self.chosen_look = 0
         self.judgements: list[dict[str, Any]] = []
         self.best: Any = None
-        self.chosen_look = 0
         self._network, self.shown = network, Shown(cast(Normalizer, network.normalizer))
         self._actor, self._average = as_modules(network), as_modules(network)
         self._critic = as_modules(Network.random((*network.sizes[:-1], 1), seed + 1))
@@ -240,9 +237,8 @@ class Learner:
         return float(torch.stack([one.reward for one in seen]).mean())
 
     def _stagger(self) -> None:
-        """Restart lanes, one after the other, in the time of the first episode. From then on an
-        iteration sees all parts of an episode; else the policy would learn them in turn, and forget
-        the others."""
+        """Restart lanes, one after the other, in the time of the first episode, so that iterations
+        see all parts of one; else the policy would learn them in turn, and forget the others."""
         horizon, lanes = self.chosen["horizon"], len(self._observation)
         whole = min(self.env.env.episodes.setup.limit, horizon * self.chosen["iterations"])
         begins = np.arange(lanes) * whole // (lanes * horizon) == self.iteration
@@ -252,7 +248,9 @@ class Learner:
     def _pace(self) -> float:
         """Factor of the learning rate. It falls to zero over the training. In the `warm` iterations
         it is zero, so that Adam first averages the gradients, and rises in as many more."""
-        left, warm = 1.0 - self.iteration / self.chosen["iterations"], self.chosen.get("warm", 0)
+        iterations = self.chosen["iterations"]
+        left = 1.0 - self.iteration / iterations
+        warm = min(self.chosen.get("warm", 0), iterations // 3)
         return left * min(max(self.iteration / warm - 1.0, 0.0), 1.0) if warm else left
 
     def _fly(self) -> tuple[Tensor, list[_Seen]]:

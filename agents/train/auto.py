@@ -97,7 +97,6 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             found = run.judgement(network, config, steps, seconds)
             job.report(f"imitated: {run.summary(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
-            best = network
         else:
             if resumed:
                 learner.restore(folder.checkpoint)
@@ -110,8 +109,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
                 run.put_policy(folder, config, learner.results, network, spaces)
                 learner.save(folder.checkpoint)
             results = analytic.improve(learner, config, folder, job, callbacks)
-            best = learner.best_network
-    return run.finish(folder, config, results | known, best, spaces, start)
+            network = learner.best_network
+    return run.finish(folder, config, results | known, network, spaces, start)
 
 
 def decide(
@@ -178,16 +177,14 @@ def teachers(
     if not found:
         return [], known
     env_id = config["env_id"]
+    keeps = any(config["hyperparameters"].get(name) for name in KINDS)
     with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
         seen, _ = env.reset(seed=0)
-        remembers = {law: controllers.make(law, env).predict(seen)[1] is not None for law in laws}
-
-    memoryless = not any(config["hyperparameters"].get(name) for name in KINDS)
+        # A network without a memory imitates a law without one better.
+        suits = {law: controllers.make(law, env).predict(seen)[1] is None or keeps for law in laws}
 
     def rank(law: str) -> tuple[float, bool, float]:
-        # A network without a memory imitates a law without one better.
-        unlike = remembers[law] and memoryless
-        return found[law]["success_rate"], not unlike, found[law]["mean_return"]
+        return found[law]["success_rate"], suits[law], found[law]["mean_return"]
 
     order = sorted(found, key=rank, reverse=True)
     worth = run.worth(order[0], config)
@@ -214,15 +211,13 @@ def imitate(
 
 
 class Imitation:
-    """Fits a network to a law's commands in the states that the network itself reaches (DAgger).
+    """Fits a network to a law's commands in the states that the network itself reaches (DAgger): in
+    each round the law steers some of the lanes and the network the others. lanes: a vector env that
+    resets itself (NEXT_STEP). first: the network before, whose layers `actor` trains. length: steps
+    of a round.
 
-    In each round the law steers some of the lanes and the network the others; then the network is
-    fitted to the commands that the law gives in all states so far. Source: Ross, Gordon & Bagnell
-    (2011), A reduction of imitation learning and structured prediction to no-regret online
-    learning, Int. Conf. Artificial Intelligence and Statistics.
-
-    lanes: a vector env that resets itself (NEXT_STEP). first: the network before, whose layers
-    `actor` trains. length: steps of a round.
+    Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured
+    prediction to no-regret online learning, Int. Conf. Artificial Intelligence and Statistics.
     """
 
     def __init__(self, lanes: Any, law: Any, first: Network, length: int) -> None:
@@ -249,9 +244,8 @@ class Imitation:
             self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
             for part in torch.split(torch.randperm(len(inputs), generator=shuffling), _BATCH):
                 self.optimiser.zero_grad()
-                loss = nn.functional.smooth_l1_loss(
-                    self.actor(inputs[part]), wanted[part], beta=smooth
-                )
+                said = self.actor(inputs[part])
+                loss = nn.functional.smooth_l1_loss(said, wanted[part], beta=smooth)
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimiser.step()
         self.rounds += 1
@@ -273,7 +267,6 @@ class Imitation:
             observation, _, terminated, truncated, _ = self.lanes.step(commands)
             begins, ended = ended, terminated | truncated
         self.steps += self.length * len(led)
-        every, answers = np.concatenate(met), np.concatenate(said)
-        some = rng.permutation(len(every))[:_KEPT]
-        self.met.append(every[some])
-        self.said.append(answers[some])
+        some = rng.permutation(sum(map(len, met)))[:_KEPT]
+        self.met.append(np.concatenate(met)[some])
+        self.said.append(np.concatenate(said)[some])

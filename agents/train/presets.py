@@ -15,8 +15,7 @@ import yaml
 from rbgym.arguments import count, flag, positive
 from rbgym.envs.arguments import in_range, keys
 
-# Must lie in [0, 1]: nothing converges beyond.
-_SHARES = ("gamma", "gae_lambda", "tau")
+_SHARES = ("gamma", "gae_lambda", "tau")  # must lie in [0, 1]: nothing converges beyond
 # May be 0, or -1, which means "as many as".
 _SIGNED = ("gradient_steps", "sde_sample_freq", "learning_starts", "top_quantiles_to_drop_per_net")
 _NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
@@ -76,8 +75,7 @@ def read(
     table = read_file("hyperparameters", source)
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
-    own = table.get(env_id.rpartition(":")[2], {})
-    given = {**table.get("default", {}), **own}
+    given = {**table.get("default", {}), **table.get(env_id.rpartition(":")[2], {})}
     if not file:
         given = {key: value for key, value in given.items() if key not in unused}
     found = keys("hyperparameters", {**given, **(changes or {})}, sorted(known))
@@ -109,9 +107,8 @@ def of_sb3(
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)
-    known = ("n_envs", "n_timesteps", "normalize", *taken)
-    if "buffer_size" in taken:
-        known = ("hindsight", *known)
+    hindsight = ["hindsight"] if "buffer_size" in taken else []
+    known = (*hindsight, "n_envs", "n_timesteps", "normalize", *taken)
     if timesteps is not None:
         changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
@@ -126,19 +123,17 @@ def of_sb3(
         raise ValueError(f"policy must be a name like MlpPolicy, got {found['policy']!r}")
     for key, parameter in taken.items():
         value, usual = found.get(key), parameter.default
-        if value is None:
+        if value is None or (key in SCHEDULED and isinstance(value, str)):
             continue
         if key in _SHARES:
             in_range(key, value, 0, 1)
         elif isinstance(usual, bool):
             flag(key, value)
-        elif isinstance(usual, int) and not isinstance(value, list):
+        elif isinstance(usual, int) and not isinstance(value, list | tuple):
             found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
-        elif (isinstance(usual, float) or key == "target_kl") and not (
-            key in SCHEDULED and isinstance(value, str)
-        ):
+        elif isinstance(usual, float) or key == "target_kl":
             in_range(key, value, 0, math.inf)
-    if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
+    if isinstance(found.get("train_freq"), list | tuple) and found["n_envs"] > 1:
         raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
                          f"got {found['train_freq']!r}")  # fmt: skip
     return found

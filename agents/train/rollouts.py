@@ -21,13 +21,9 @@ from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
 from rbgym.rows import LANES
 
-Flags = NDArray[np.bool_]
-
-# Blocks of a range: their state, some 4 kB each, stays in a core's cache between steps.
-BLOCKS = 64
+BLOCKS = 64  # of a range: their state, some 4 kB each, stays in a core's cache between steps
 # A range drops its ended blocks once this share still runs: stepping them costs more than a copy.
 _CLOSE_UP = 0.75
-_GOALS = "achieved_goal", "desired_goal"
 _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # dtypes of a Rollout's arrays
 
 
@@ -66,18 +62,19 @@ def rollout(
     arguments, a network that does not fit, and actions that are not finite.
     """
     task_of(env_id)  # raises for any other env
-    env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
-    several = _checked(networks)
     if seeds is None:
         seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
-    if not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
+    if not isinstance(seeds, Sequence | np.ndarray) or np.shape(seeds)[:1] in ((), (0,)):
         raise ValueError(f"seeds must be at least one, in a list, got {seeds!r}")
-    return _flown(several, env_id, Starts([], [checked_seed(one) for one in seeds]), env_kwargs)
+    return _flown(networks, env_id, Starts([], [checked_seed(one) for one in seeds]), env_kwargs)
 
 
-def _flown(
-    networks: list[Network], env_id: str, starts: Starts, env_kwargs: Mapping[str, Any]
-) -> Rollout:
+def _flown(networks: Any, env_id: str, starts: Starts, env_kwargs: Any) -> Rollout:
+    networks = list(networks) if isinstance(networks, list | tuple) else [networks]
+    for one in networks:
+        if not isinstance(one, Network):
+            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
+    env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
     # A network's lanes fill whole blocks: the spare lanes repeat its last episode.
     episodes = len(starts.seeds)
     stack, group = Stack.of(networks), -(-episodes // LANES) * LANES
@@ -115,17 +112,7 @@ def rollout_test_set(
 ) -> Rollout:
     """`rollout` from the first `episodes` states of the task's fixed test set, in its order, see
     `rbgym.agents.judge.evaluate`. ValueError also for `initial`, which the set fixes."""
-    starts = starts_of(env_id, episodes, split)
-    env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
-    return _flown(_checked(networks), env_id, starts, env_kwargs)
-
-
-def _checked(networks: Any) -> list[Network]:
-    several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
-    for one in several:
-        if not isinstance(one, Network):
-            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
-    return several
+    return _flown(networks, env_id, starts_of(env_id, episodes, split), env_kwargs)
 
 
 def _check_fit(env: Any, network: Network) -> None:
@@ -146,8 +133,8 @@ class _Range:
     (n,) bool, false for spare lanes. owner: network of each block. seen: first observations."""
 
     def __init__(
-        self, env: Any, like: Network, stack: Stack, found: Rollout, lanes: Any, real: Flags,
-        owner: Any, seen: Any,
+        self, env: Any, like: Network, stack: Stack, found: Rollout, lanes: Any,
+        real: NDArray[np.bool_], owner: Any, seen: Any,
     ) -> None:  # fmt: skip
         self.env, self.network, self.stack, self.found, self.lanes = env, like, stack, found, lanes
         self.running, self.owner, self.returns = real, owner, np.zeros(len(lanes))
@@ -175,8 +162,8 @@ class _Range:
             raise ValueError(f"networks[{which}] must act finitely, got {self.actions[bad]}")
         self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
-            goals = self.split(self.observations)
-            self.rewards = self.env.compute_reward(*map(goals.get, _GOALS), {})
+            goal = self.split(self.observations)
+            self.rewards = self.env.compute_reward(goal["achieved_goal"], goal["desired_goal"], {})
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
 
     def book(self, steps: int) -> None:
@@ -195,7 +182,7 @@ class _Range:
         found.attitude_error[where], found.rate_error[where] = error, rate_error
         self.running &= ~done
         # Once few blocks still have a running lane, move them together.
-        alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
+        alive = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return
         lanes, seen = np.repeat(alive, LANES), self.observations

@@ -31,13 +31,12 @@ from rbgym.envs.arguments import named
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target, TowardsSun
 from rbgym.envs.parts.observations import FORMS
+from rbgym.envs.planning import episodes_of
 
 Config = Mapping[str, Any]  # the content of a run's config.json
-# A task counts as learned from this success rate on.
-THRESHOLD = 0.95
+THRESHOLD = 0.95  # success rate from which on a task counts as learned
 _EPISODES = 256  # of a judgement
-# Factor of first weights: larger ones saturate most units on a fine scale.
-_SMALL = 0.58
+_SMALL = 0.58  # factor of first weights: larger ones saturate most units on a fine scale
 # Value on the finest scale of an error at the edge of success: tanh has a slope on both sides.
 _EDGE = 0.35
 # Columns with one scale. Commands under way, clipped at a finer one, would feed back their signs; a
@@ -50,8 +49,7 @@ _DARK = 0.05  # a smaller current of a coarse cell, over its largest one, is noi
 _LEAST = 3.0  # a finer scale is added from this ratio on
 _UNBOUNDED = 1e9  # of observations that nothing normalises
 _LEAST_UNITS = 16  # of a first layer, nine of which show differences
-# Wanted angular velocities, and the first axis of each.
-_RELATIVE = {"target_angular_velocity": 0, "wanted_spin": 2}
+_RELATIVE = {"target_angular_velocity": 0, "wanted_spin": 2}  # wanted rates, first axis of each
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
@@ -176,10 +174,9 @@ def summary(worth: Mapping[str, float]) -> str:
 
 
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
-    """The first network of a training, random or `init_from`'s, and the env's spaces. net_arch:
-    units of the hidden layers. rates: factor of the angular velocity, which replaces
-    `normalizer_for`. integral, trend, sun: see `memory_for`. ValueError for bad ones, for
-    observations that are not a box, and for a policy that does not fit."""
+    """The first network of a training, random or `init_from`'s, and the env's spaces. rates: factor
+    of the angular velocity, which replaces `normalizer_for`. ValueError for bad hyperparameters,
+    for observations that are not a box, and for a policy that does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     asked = kwargs.get("observation") or "quaternion"
     form = asked[0] if isinstance(asked, list | tuple) and asked else asked
@@ -187,24 +184,26 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     env = gym.make(env_id, **kwargs)
     env.close()
     seen, done = env.observation_space, env.action_space
+    episodes_of(env)  # raises for an env that is not rbgym's
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
     memory = memory_for(env, memory_times(chosen))
-    if config["init_from"]:
-        policy = trained.load(Path(config["init_from"]))
+    if given := config["init_from"]:
+        if not Path(given).is_dir():
+            raise ValueError(f"init_from must be the folder of a policy, got {given!r}")
+        policy = trained.load(Path(given))
         network = policy.network
         if not isinstance(network, Network):
-            raise ValueError(f"init_from must be without an LSTM, got {config['init_from']!r}")
+            raise ValueError(f"init_from must be without an LSTM, got {given!r}")
         if (network.width, network.sizes[-1]) != (seen.shape[0], done.shape[0]):
             raise ValueError(
                 f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
-                f"{network.width} and {network.sizes[-1]}: {config['init_from']!r}"
+                f"{network.width} and {network.sizes[-1]}: {given!r}"
             )
         if network.activation != "tanh" or network.output == "gsde":
             raise ValueError(
                 "init_from must have tanh between its layers, and clip its commands or squash them "
-                f"by tanh, got {network.activation!r} and {network.output!r}: "
-                f"{config['init_from']!r}"
+                f"by tanh, got {network.activation!r} and {network.output!r}: {given!r}"
             )
         own = list(network.sizes[1:-1])
         if (hidden := chosen.get("net_arch", own)) != own:
@@ -250,11 +249,8 @@ def memory_times(chosen: Mapping[str, Any]) -> dict[str, float]:
 
 
 def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
-    """The memory of a network with these `memory_times`. integral: in which an attitude error of
-    twice the tolerance fills an `Integral`, which needs an observation that begins with a
-    quaternion relative to a target, or a ValueError. trend: of a `Trend` of all columns. sun: in
-    which a `SunDirection` follows the cells. attitude: over which an `Attitude` averages out the
-    constant errors of sensors."""
+    """The memory of a network with these `memory_times`, see hyperparameters/auto.yml; ValueError
+    for an env that does not show what the memory reads."""
     if not times:
         return None
     base, columns = env.unwrapped, read_by_networks(env)

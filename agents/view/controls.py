@@ -46,8 +46,7 @@ class Controls:
         add: Any = self._gui.add_command
         add("rbgym: pause", hotkey="space").on_trigger(lambda event: self.toggle())
         for name, key in (("step", "N"), ("restart", "R")):
-            command = add(f"rbgym: {name}", hotkey=key)
-            command.on_trigger(lambda event, name=name: self._notify(name))
+            add(f"rbgym: {name}", hotkey=key).on_trigger(lambda event, name=name: notify(name))
         for key, (axis, sign) in KEYS.items():
             command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{'xyz'[axis]}", hotkey=key)
             command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
@@ -101,14 +100,13 @@ class Controls:
     def scenario(self) -> Scenario:
         on = [k for k in range(MOST_RUNS) if self.value(f"scheme {k}") != _OFF]
         env_id = self.value("env_id")
-        same = (*_OF_BODIES, "seed", "substeps")
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
             env_kwargs=self._scenario.env_kwargs if env_id == self._scenario.env_id else {},
             schemes=tuple(self.value(f"scheme {k}") for k in on),
             policies=tuple(self.value(f"policy {k}") for k in on),
-            **{name: self.value(name) for name in same},
+            **{name: self.value(name) for name in (*_OF_BODIES, "seed", "substeps")},
         )
 
     def torque(self, seconds: float = 0.0) -> Array:

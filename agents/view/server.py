@@ -1,6 +1,5 @@
 """The page's server: viser's, bound to one address and closed to pages from elsewhere: a request
-must name this server in Host, against DNS rebinding, and in Origin if it has one.
-"""
+must name this server in Host, against DNS rebinding, and in Origin if it has one."""
 
 import contextlib
 import http
@@ -28,8 +27,7 @@ class _Server(viser.ViserServer):
 
 def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.ViserServer:
     """Open a viser server at `port` or the next free one; 0: any. host: the address to listen at.
-    names: further names of this machine, which browsers may use like its addresses and
-    localhost."""
+    names: of this machine, which browsers may use in addition to its addresses and localhost."""
     _check_address(host, port)
     known = {"localhost", *(name.lower() for name in names)}
     module: Any = websockets.asyncio.server

@@ -112,8 +112,7 @@ class FreeRun(_Run):
 class TaskRun(_Run):
     """One episode of a task, from the start of `seed`; a step is a control period. policy: the name
     of a controller, "pretrained", or a folder. env_kwargs: override those of its training. The
-    page's torque is added to the task's `disturbance`. ValueError for arguments that env or policy
-    refuses."""
+    page's torque is added to the task's `disturbance`. ValueError for what either refuses."""
 
     def __init__(
         self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None

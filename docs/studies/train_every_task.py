@@ -113,6 +113,8 @@ def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict
         for key, value in policy.config["hyperparameters"].items():
             if value != recipe.get(key):
                 command += ["--set", f"{key}={json.dumps(value)}"]
+    else:  # presets change
+        command += ["--timesteps", str(found["timesteps"])]
     if policy.config["init_from"]:
         command += ["--init-from", policy.config["init_from"]]
     for key, value in policy.config["env_kwargs"].items():

@@ -6,7 +6,7 @@ A user gives names or objects, alone or composed: `actuator="pyramid"`, `actuato
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -67,14 +67,11 @@ NAMES: dict[str, Callable[..., Element]] = {
 
 @dataclass(frozen=True)
 class Assembly:
-    """An effector and the command line before it, ready for an env.
-
-    stages: the elements of the line, and flexible modes. record: for compiled code, see
-    `rbgym.engine.actuation.Actuator`. columns: its columns at the end of an observation; commands:
-    the columns of an action. largest: bound of the torque about each body axis [N m], (3,),
-    whatever an episode draws; limits: the torque that it can give about each axis alone; faults:
-    the faults that may occur.
-    """
+    """An effector and the command line before it, ready for an env. stages: the elements of the
+    line, and flexible modes. record: for compiled code, see `rbgym.engine.actuation.Actuator`.
+    columns: its columns at the end of an observation; commands: the columns of an action. largest:
+    bound of the torque about each body axis [N m], (3,), whatever an episode draws; limits: the
+    torque that it can give about each axis alone; faults: the faults that may occur."""
 
     effector: Effector
     stages: tuple[Element, ...]
@@ -141,23 +138,21 @@ def merge(below: Any, above: Any) -> list[Element]:
             raise ValueError(f"actuator must have one {kind.__name__} at most, got {above!r}")
         named[kind] = one
     parts = {} if below is None else {_kind(type(one)): one for one in _flatten(below)}
-    for cls in [_class_of(name) for name in gone]:
-        kind = _kind(cls)
-        old = parts.get(kind)
-        if isinstance(old, Combined):
-            lost = old.wheels if cls is ReactionWheels else old.other
-            if isinstance(lost, cls):
-                parts[kind] = old.other if lost is old.wheels else old.wheels
-        elif kind is Effector:
-            if isinstance(old, cls) and kind not in named:
-                raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
-        else:
-            parts.pop(kind, None)
     old, new = parts.get(Effector), named.get(Effector)
-    if isinstance(old, Combined) and isinstance(new, ReactionWheels):
-        named[Effector] = replace(old, wheels=new)
-    elif isinstance(old, Combined) and isinstance(new, MagneticCoils | Torque):
-        named[Effector] = replace(old, other=new)
+    halves = split_combined([old]) if old else []
+    for cls in [_class_of(name) for name in gone]:
+        if _kind(cls) is not Effector:
+            parts.pop(cls, None)
+            continue
+        halves = [half for half in halves if not isinstance(half, cls)]
+        if old and not halves and new is None:
+            raise ValueError(f"actuator must keep an element that makes torque, got {above!r}")
+    if isinstance(old, Combined):
+        for kinds in ((ReactionWheels,), (MagneticCoils, Torque)):
+            if isinstance(new, kinds):
+                halves = [*(half for half in halves if not isinstance(half, kinds)), new]
+        if new is None or new in halves:
+            [named[Effector]] = _combine(halves)
     return [*{**parts, **named}.values()]
 
 
@@ -180,7 +175,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     """
     elements = merge(None, default if value is None else value)
     found: dict[type, Any] = {_kind(type(one)): one for one in elements}
-    own = next(one for one in _flatten(default) if isinstance(one, Effector))
+    own: Any = next((one for one in _flatten(default) if isinstance(one, Effector)), Torque())
     effector = found.pop(Effector, own)
     if Thrusters in found and isinstance(effector, ReactionWheels):
         effector = Combined(effector, Torque())  # wheels have no valves, so the torque is separate
@@ -211,15 +206,10 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         raise ValueError(f"actuator: {error}") from None
     if Thrusters in records and isinstance(effector, Combined):  # wheels have no valves
         records[Thrusters] = records[Thrusters]._replace(first=len(effector.wheels.matrix.T))
-    line = Line(
-        records.get(Thrusters, LineStage()),
-        records.get(Delay, LineStage()),
-        records.get(Lag, LineStage()),
-        spread or LineStage(),
-        disturbance,
-        setting.faults or LineStage(),
-        records.get(FlexibleModes, LineStage()),
-    )
+    kinds, absent = (Thrusters, Delay, Lag, FlexibleModes), LineStage()
+    pulses, delay, lag, flexible = (records.get(kind, absent) for kind in kinds)
+    faults = setting.faults or absent
+    line = Line(pulses, delay, lag, spread or absent, disturbance, faults, flexible)
     is_direct = not (spread or found or setting.faults) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
     if missing := missing_methods(type(record)):
@@ -235,12 +225,9 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     if modes:
         largest = largest + modes.largest(setting)
     limits = effector.limits(setting)
-    columns = _fill(
-        (*effector.columns(), *(modes.columns(setting.rate) if modes else ())),
-        record.shown_rows(),
-        "actuator",
-        "responses of a lag and commands that have yet to act, see docs/actuators.md",
-    )
+    columns = (*effector.columns(), *(modes.columns(setting.rate) if modes else ()))
+    words = "responses of a lag and commands that have yet to act, see docs/actuators.md"
+    columns = _fill(columns, record.shown_rows(), "actuator", words)
     commands = effector.commands(setting.limits, setting.scale)
     commands = _fill(commands, record.channels(), "command", "a part of the full one")
     stages = tuple(one for one in elements if not isinstance(one, Effector))
@@ -271,10 +258,10 @@ def _combine(elements: list[Element]) -> list[Element]:
 
 def _flatten(value: Any) -> list[Element]:
     """The elements of a value of the argument, as a flat list of objects."""
-    if isinstance(value, Mapping):
-        return [_build(name, numbers) for name, numbers in value.items()]
     if isinstance(value, str):
-        return [_build(value, {})]
+        value = {value: {}}
+    if isinstance(value, Mapping):
+        return [_made(name, given) for name, given in value.items()]
     if isinstance(value, list | tuple):
         return [one for part in value for one in _flatten(part)]
     if isinstance(value, Element):
@@ -285,15 +272,17 @@ def _flatten(value: Any) -> list[Element]:
     )
 
 
-def _class_of(name: Any) -> type:
+def _made(name: Any, given: Any) -> Element:
+    """The element of this name, given as itself or as a dict of its arguments."""
+    if isinstance(given, _class_of(name)):
+        return given
+    return made(f"actuator[{name!r}]", NAMES[name], given)
+
+
+def _class_of(name: Any) -> type[Element]:
     """The class of the element of this name, whose maker is the class or a method of it."""
     if name not in NAMES:
         raise ValueError(f"actuator must be one of {list(NAMES)}, got {name!r}{hint(name, NAMES)}")
     maker: Any = NAMES[name]
-    found: type = getattr(maker, "__self__", maker)
+    found: type[Element] = getattr(maker, "__self__", maker)
     return found
-
-
-def _build(name: Any, numbers: Any) -> Element:
-    _class_of(name)
-    return made(f"actuator[{name!r}]", NAMES[name], numbers)

@@ -1,8 +1,5 @@
-"""Magnetorquers: the torque m x B of coils in the Earth's field, along an orbit.
-
-rbgym.envs.orbit gives field and orbit. Each step uses the field at the middle of the step, in the
-body axes predicted for that time.
-"""
+"""Magnetorquers: the torque m x B of coils in the Earth's field, along an orbit; rbgym.envs.orbit
+gives both. Each step uses the field at its middle, in the body axes predicted for that time."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -75,8 +72,7 @@ class MagneticCoils(Effector):
 
     @property
     def field(self) -> float:
-        """Field above the dipole's equator at perigee [T]; above the dipole's poles it is twice as
-        strong."""
+        """Field above the dipole's equator at perigee [T]; twice as strong above its poles."""
         return self.around.field
 
     def record(self, setting: Setting, line: Any) -> "Coils":

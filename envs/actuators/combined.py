@@ -1,9 +1,6 @@
-"""Reaction wheels combined with coils or thrusters, which unload the wheels.
-
-The wheels obey their own equations (rbgym.envs.actuators.wheels). The torque T of the coils or
-thrusters is external: the world momentum L changes by the impulse of T alone, and the energy by the
-work of T, of the motors and of friction.
-"""
+"""Reaction wheels combined with coils or thrusters, which unload the wheels. The torque T of these
+is external: the world momentum L changes by the impulse of T alone, and the energy by the work of
+T, of the motors and of friction (rbgym.envs.actuators.wheels)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

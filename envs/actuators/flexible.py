@@ -163,9 +163,7 @@ class FlexibleModes(Element):
 
 class Modes(LineStage):
     """coupling, frequency, damping: see `FlexibleModes`. scales: of the columns that it shows.
-
-    Rows, from `modes_row` on: deflections, their rates, the heat [J] so far, the momenta p.
-    """
+    Rows, from `modes_row` on: deflections, their rates, the heat [J] so far, the momenta p."""
 
     coupling: Any
     frequency: Any

@@ -126,10 +126,9 @@ class BodyForces(Driven):
         row = self.state_row(physics)
         q, _ = view(physics, buffer, i)
         put_quaternion(buffer, i, row + _BEFORE, q)
-        torque = times(vector(buffer, i, self.own_row(physics)), (c[3], c[4], c[5]))
-        torque = self.mounted(physics, buffer, i, torque)
-        force = scale(self.force, (c[0], c[1], c[2]))
-        force = self.mounted(physics, buffer, i, force)
+        full = vector(buffer, i, self.own_row(physics))
+        torque = self.mounted(physics, buffer, i, times(full, (c[3], c[4], c[5])))
+        force = self.mounted(physics, buffer, i, scale(self.force, (c[0], c[1], c[2])))
         put_vector(buffer, i, self.acting_row(physics), torque)
         put_vector(buffer, i, self.acting_row(physics) + 3, force)
         act(physics, buffer, i, torque)
@@ -140,8 +139,7 @@ class BodyForces(Driven):
         w, x, y, z = q_0[0] + q_1[0], q_0[1] + q_1[1], q_0[2] + q_1[2], q_0[3] + q_1[3]
         size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
         half_way = (size * w, size * x, size * y, size * z)
-        failed = buffer[i + FAILED * LANES] > 0.0
-        taken = 0.0 if failed else h
+        taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
         force = to_world(half_way, vector(buffer, i, self.acting_row(physics) + 3))
         v_0 = vector(buffer, i, row + VELOCITY)
         pushed = scale(taken / buffer[i + (row + _MASS) * LANES], force)

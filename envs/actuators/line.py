@@ -1,8 +1,6 @@
-"""Elements that a command passes through: pulse modulation, a pure delay, a first-order lag.
-
-Each returns, for every step of the integrator, the mean of its exact response to its input. The
-input of a later element is itself such a mean.
-"""
+"""Elements that a command passes through: pulse modulation, a pure delay, a first-order lag. Each
+returns, for every step of the integrator, the mean of its exact response to its input, which for a
+later element is itself such a mean."""
 
 import math
 from dataclasses import dataclass
@@ -34,9 +32,7 @@ class Thrusters(Element):
 
 class Pulsed(LineStage):
     """A command acts at full strength for a part of the period, a multiple of `pulse` seconds.
-
-    first: the first modulated command; those before it act unchanged.
-    """
+    first: the first modulated command; those before it act unchanged."""
 
     pulse: float
     first: int = 0
@@ -77,11 +73,9 @@ class Delay(Element):
 
 
 class Delayed(LineStage):
-    """A delay of some seconds; periods: the most control periods that it can span.
-
-    Rows, from `queue_row` on: the commands of this period, of the last one, and so on, of which the
-    oldest are not shown; the delay of the episode [s].
-    """
+    """A delay of some seconds; periods: the most control periods that it can span. Rows, from
+    `queue_row` on: the commands of this period, of the last one, and so on, of which the oldest are
+    not shown; the delay of the episode [s]."""
 
     seconds: float
     periods: int

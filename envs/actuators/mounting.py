@@ -10,9 +10,7 @@ from rbgym.quaternion import scale, to_world
 from rbgym.rows import LANES, parameter, vector
 
 # Names in `randomization`, and the largest half-width, angle or probability allowed.
-RANGES = {
-    "actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "friction": 0.9, "failure": 1.0,
-}  # fmt: skip
+RANGES = {"actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "friction": 0.9, "failure": 1.0}
 _GAINS = 5  # the first row of the commands' factors
 
 

@@ -1,9 +1,6 @@
-"""A scaling force: Moller & Glocker's body changes its size as a skater does.
-
-The body's own scheme, rbgym.integrators.free_scale, advances the scale s and its momentum in its
-memory. S is the scaling force of (75), held over the period; in a step it does the work
-S (s_1 - s_0).
-"""
+"""A scaling force: Moller & Glocker's body changes its size as a skater does. The body's own
+scheme, rbgym.integrators.free_scale, advances the scale s and its momentum in its memory. S is the
+scaling force of (75), held over the period; in a step it does the work S (s_1 - s_0)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,8 +20,6 @@ from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeS
 from rbgym.quaternion import Array
 from rbgym.quaternion import scale as scaled
 from rbgym.rows import J_INV, LANES, J, Physics, put_vector, vector
-
-_NO_TORQUE = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ class ScalingForce(Driven):
 
     def exert(self, physics, buffer, i, c, h):
         buffer[i + (physics.memory_row() + FORCE) * LANES] = self.force * c[0]
-        act(physics, buffer, i, _NO_TORQUE)
+        act(physics, buffer, i, (0.0, 0.0, 0.0))
 
     def more_energy(self, physics, buffer, i):
         m = i + physics.memory_row() * LANES

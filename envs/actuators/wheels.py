@@ -45,7 +45,6 @@ from rbgym.rows import FAILED, J_INV, LANES, ROTOR, L, Q, parameters, put_vector
 FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not given
 _FASTEST = 1e4  # rad/s, 95,000 rpm: no wheel turns faster
 _CHANGES = 4  # first of 4 rows after the momenta: the torque on each wheel [N m]
-_NO_TORQUE = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -80,19 +79,6 @@ class ReactionWheels(Effector):
             object.__setattr__(self, "inertia", number(self.momentum) / FULL_SPEED)
         super().__post_init__()
         in_range("ReactionWheels.start", self.start, 0.0, 1.0)
-        self._check_speed()
-        axes = finite("ReactionWheels.axes", self.axes, (3, 3), (4, 3))
-        if np.abs(axes).max() > 2 or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
-            raise ValueError(f"ReactionWheels.axes must be unit vectors, got {self.axes!r}")
-        if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
-            raise ValueError(
-                "ReactionWheels.axes must span all three directions, but about one direction no "
-                f"wheel has torque: got {self.axes!r}"
-            )
-        axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
-        object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
-
-    def _check_speed(self) -> None:
         if self.coulomb >= self.torque:
             raise ValueError(
                 f"ReactionWheels.coulomb must be less than the motor's {self.torque:g} N m, or the "
@@ -107,6 +93,16 @@ class ReactionWheels(Effector):
                 f"wheel of {self.momentum:g} kg m^2/s would turn at up to {speed:.4g} rad/s, more "
                 f"than the largest speed allowed, {_FASTEST:g}; got {self.inertia!r}"
             )
+        axes = finite("ReactionWheels.axes", self.axes, (3, 3), (4, 3))
+        if np.abs(axes).max() > 2 or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
+            raise ValueError(f"ReactionWheels.axes must be unit vectors, got {self.axes!r}")
+        if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
+            raise ValueError(
+                "ReactionWheels.axes must span all three directions, but about one direction no "
+                f"wheel has torque: got {self.axes!r}"
+            )
+        axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+        object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
 
     @classmethod
     def pyramid(
@@ -166,6 +162,11 @@ class ReactionWheels(Effector):
         axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
         start = (float(self.start * self.momentum),) * count
         motor = float(setting.scale * self.torque)
+        if motor <= self.coulomb:
+            raise ValueError(
+                f"torque_scale must leave a motor of {self.torque:g} N m more than the friction of "
+                f"{self.coulomb:g} N m, got {setting.scale!r}"
+            )
         x = self.viscous * setting.h / self.inertia
         lost = -math.expm1(-x)
         mean = lost / x if x > 0 else 1.0
@@ -217,10 +218,8 @@ class Wheels(Driven):
     momentum at the start of an episode [kg m^2/s]. motor: largest torque, with `torque_scale`
     [N m]. slowing: x = v h / I of a step. lost: the fraction of a speed that viscous friction takes
     in a step, 1 - exp(-x); mean: the fraction of an acceleration that it leaves on average,
-    (1 - exp(-x))/x. other: for `WheelsAndOther`. The others: see `ReactionWheels`.
-
-    Rows: momenta of four wheels, zero for a missing one; then _CHANGES.
-    """
+    (1 - exp(-x))/x. other: for `WheelsAndOther`. The others: see `ReactionWheels`. Rows: momenta of
+    four wheels, zero for a missing one; then _CHANGES."""
 
     line: Any
     axes: tuple[Vector, Vector, Vector, Vector]
@@ -323,7 +322,7 @@ class Wheels(Driven):
     def exert(self, physics, buffer, i, c, h):
         torque = self.turn(physics, buffer, i, c, h)
         put_vector(buffer, i, self.acting_row(physics), torque)
-        act(physics, buffer, i, _NO_TORQUE)
+        act(physics, buffer, i, (0.0, 0.0, 0.0))
 
     def book(self, physics, buffer, i, h):
         k = i + physics.actuator.state_row(physics) * LANES

@@ -1,8 +1,5 @@
-"""Columns of an observation and of an action. Each part declares its own columns.
-
-The bounds of the spaces, the tables of a task's page, the contract of exported code and the inputs
-of a law are all made from these declarations.
-"""
+"""Columns of an observation and of an action, which each part declares. From them come the bounds
+of the spaces, tables of a task's page, the contract of exported code and the inputs of a law."""
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace

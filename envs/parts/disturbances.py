@@ -64,10 +64,8 @@ class Steady(Disturbance):
 
 
 class NoisyTorque(Disturbance):
-    """A steady torque plus white noise, held for each control period; body axes [N m].
-
-    noise: standard deviation of the noise, which never exceeds 6.67 times that.
-    """
+    """A steady torque plus white noise, held for each control period; body axes [N m]. noise: its
+    standard deviation; it never exceeds 6.67 times that."""
 
     steady: Vector
     noise: Vector
@@ -239,8 +237,7 @@ def _surfaces(name: str, value: Any) -> tuple[Any, ...]:
 
 def _space_environment(given: Mapping[str, Any], first: Disturbance) -> SpaceEnvironment:
     residual = triple("disturbance['residual_dipole']", given.get("residual_dipole", (0, 0, 0)))
-    air: NoPressure = NoPressure()
-    light: NoPressure = NoPressure()
+    air = light = NoPressure()
     if "drag" in given:
         name = "disturbance['drag']"
         own = keys(name, given["drag"], ("coefficient", "surfaces"))

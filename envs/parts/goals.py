@@ -143,7 +143,7 @@ class Axis(Goal):
         return Gap(max(square, 0.0), dot(gap, gap), wanted, q)
 
     def reaches(self, axis: Array, direction: Array, half: float) -> bool:
-        if abs(axis[2]) != 1.0:
+        if abs(axis[2]) < 1.0 - 1e-9:  # what counts as a unit vector
             return False
         nutation = self.nutation() if axis[2] > 0 else math.pi - self.nutation()
         # Precession leads the axis all around the vertical.
@@ -288,10 +288,9 @@ class Spin(Goal):
             yield instant.ghost(body.quaternion, body.position, size)
 
 
-# Rows of `Wandering`.
-_FREQUENCY = 0  # 3: of the angles about z, y and x [rad/s]
-_PHASE = 3  # 3: in turns
-_START = 6  # 4: the target's attitude at the start
+# Rows of `Wandering`: frequencies [rad/s] and phases [turns] of the angles about z, y and x; the
+# target's attitude at the start.
+_FREQUENCY, _PHASE, _START = 0, 3, 6
 
 
 class Reference(Part):

@@ -1,7 +1,5 @@
-"""What a policy sees: the attitude in one of several forms, the rates, and perhaps the target.
-
-Every number stays within the bounds of the observation space.
-"""
+"""What a policy sees: the attitude in one of several forms, the rates, and perhaps the target; all
+within the bounds of the observation space."""
 
 import inspect
 import math

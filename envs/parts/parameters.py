@@ -1,8 +1,6 @@
-"""Reads and sets the parameters that differ from episode to episode, by name.
-
-To set a parameter, its number is written to its row before the episode begins; NaN there means that
-it is drawn: see `settle` in `rbgym.envs.rows`.
-"""
+"""Reads and sets the parameters that differ from episode to episode, by name. To set one, its
+number is written to its row before the episode begins; NaN there means that it is drawn: see
+`settle` in `rbgym.envs.rows`."""
 
 import math
 from collections.abc import Iterable
@@ -77,7 +75,8 @@ class OfBody(More):
         if one.name in _TURNS:
             return (replace(one, words=f"{one.words.partition(';')[0]} a e, as 2 sin(a / 2) e"),)
         low, high = bounds([one])[:, 0]
-        return (replace(one, size=size, scale=self.scales, low=low, high=high),)
+        words = "principal moments" if one.name == "inertia" else one.words
+        return (replace(one, size=size, scale=self.scales, words=words, low=low, high=high),)
 
 
 class OfMounting(OfBody):
@@ -156,9 +155,8 @@ def read(episodes: Episodes) -> dict[str, Array]:
     moments = np.array([body.moments for body in batch.bodies])
     if "inertia" in present:
         moments = batch.rows(present["inertia"].first, 3)
-    physics = batch.physics
     if "axes" in episodes.setup.varied:
-        B = to_matrix(batch.rows(physics.frame_row(), 4))
+        B = to_matrix(batch.rows(batch.physics.frame_row(), 4))
     return {**found, "inertia": B * moments[:, np.newaxis] @ B.transpose(0, 2, 1)}
 
 

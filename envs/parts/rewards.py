@@ -49,10 +49,8 @@ class Reward(Part):
 
 
 class Shape(Reward):
-    """A dense reward, 1 / (1/P + effort): smooth, in (0, 1], 1 only at the goal.
-
-    effort = effort_weight * mean of the squared command; effort_weight is a field of the class.
-    """
+    """A dense reward, 1 / (1/P + effort): smooth, in (0, 1], 1 only at the goal. effort: the
+    mean of the squared command times effort_weight, which is a field of the class."""
 
     @required
     def remoteness(self, rows, buffer, i, gap):

@@ -166,11 +166,8 @@ class Magnetometer(Record):
 
 
 class SunSensor(More):
-    """The measured direction of the Sun, body axes; zero in the shadow of the Earth.
-
-    Standard deviations about each body axis across it [rad]: noise, drawn for each measurement;
-    bias, drawn once an episode.
-    """
+    """The measured direction of the Sun, body axes; zero in the shadow of the Earth. Standard
+    deviations about each axis across it [rad]: noise, of a measurement; bias, of an episode."""
 
     noise: float
     bias: float
@@ -240,11 +237,8 @@ class Counts(Record):
 
 class CosineCells(More):
     """Coarse Sun sensors: the cosine of the angle from each cell's normal to the Sun; zero with the
-    Sun behind the cell and in the shadow of the Earth.
-
-    normals: unit vectors, body axes. Standard deviations, as fractions of a cell's largest current:
-    noise, drawn for each measurement; bias, drawn once an episode.
-    """
+    Sun behind the cell and in the shadow of the Earth. normals: unit vectors, body axes. Standard
+    deviations over a cell's largest current: noise, of a measurement; bias, of an episode."""
 
     normals: tuple[Vector, ...]
     noise: float
@@ -357,27 +351,26 @@ class Instruments(Sensor):
         b' = b + rate_walk sqrt(dt) n_u,
         measured = mean rate + (b + b') / 2 + sqrt(angle_walk^2 / dt + rate_walk^2 dt / 12) n_v:
 
-    the variances of angle and bias do not depend on dt. scale_factor: standard deviation of each
-    axis's scale factor error; misalignment [rad]: of the turn about each body axis by which all
-    three gyros are misaligned; both are drawn once an episode. The gyros show the turn about each
-    axis in whole multiples of quantisation [rad] and carry the remainder to the next reading.
+    the variances of angle and bias do not depend on dt. scale_factor, misalignment [rad]: standard
+    deviations as in `Skewed`, drawn once an episode. The gyros show the turn about each axis in
+    whole multiples of quantisation [rad], see `Counts`.
 
     The star tracker has the standard deviations across_boresight and about_boresight [rad];
     boresight: a unit vector, body axes; others: those of further heads. It measures at the start of
     an episode and then every `period` [s], rounded to control periods, if the body is not faster
     than slew_rate [rad/s] and a head sees the stars: the Sun is hidden by the Earth or not within
-    sun_exclusion [rad] of its boresight, which is neither inside the Earth's limb nor within
-    earth_exclusion [rad] of it. The first such head measures; otherwise the last attitude is held.
-    A measurement arrives after latency [s], rounded too, at most the period.
+    sun_exclusion [rad] of its boresight, which is not within earth_exclusion [rad] of the Earth's
+    limb or inside it; either angle at 0 leaves that body out. The first such head measures;
+    otherwise the last attitude is held. A measurement arrives after latency [s], rounded too, at
+    most the period.
 
-    The magnetometer adds white noise of density field_noise [T sqrt(s)], with the deviation
-    field_noise / sqrt(dt) in a control period, and a bias of standard deviation field_bias [T],
-    drawn once an episode, to each component of the field, in place of the coils' exact one. The Sun
-    sensor shows the direction of the Sun with sun_noise [rad sqrt(s)] and sun_bias [rad] added in
-    the same way; cell_noise [sqrt(s)] and cell_bias are those of `CosineCells` with these normals.
-    The ephemeris shows the Sun and the field in world axes. Errors are at most 6.67 standard
-    deviations. gyro: whether there are gyros; without, rates are not shown if the attitude is
-    hidden. The env sets dt, the control period [s]; the other fields are the records of the parts.
+    field_noise [T sqrt(s)], sun_noise [rad sqrt(s)], cell_noise [sqrt(s)]: densities of white
+    noise, with the deviation noise / sqrt(dt) in a control period; field_bias [T], sun_bias [rad],
+    cell_bias: deviations of biases, drawn once an episode. See `Magnetometer`, which replaces the
+    coils' exact field, `SunSensor`, `CosineCells` with these normals, and `Ephemeris`. Errors are
+    at most 6.67 standard deviations. gyro: whether there are gyros; without, rates are not shown if
+    the attitude is hidden. The env sets dt, the control period [s]; the other fields are the
+    records of the parts.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
@@ -568,8 +561,7 @@ class Instruments(Sensor):
         if self.ephemeris.width():
             found = found._replace(ephemeris=Ephemeris(largest))
         if self.sees_field() and not coils:
-            meter = FieldSensor(largest, *self.compass)
-            found = found._replace(compass=Unmeasured(), meter=meter)
+            found = found._replace(compass=Unmeasured(), meter=FieldSensor(largest, *self.compass))
         return found
 
     def warn_of_noise(self, angle: float, rate: float) -> None:

@@ -14,8 +14,6 @@ from rbgym.rows import LANES, put_vector
 
 Ranges = Mapping[str, tuple[float, float]]
 
-_HALLEY_STEPS = 2  # enough for the last digit of the angle
-
 
 class Start(Part):
     """Draws where episodes begin. Its fields, all numbers, are what `initial` may set; a field
@@ -229,7 +227,7 @@ def haar_angle(least, most, u):
     root = (6.0 * wanted) ** (1.0 / 3.0)
     square = root * root
     x = root * (1.0 + square * (1.0 / 60.0 + square * (1.0 / 1400.0 + square / 25200.0)))
-    for _ in range(_HALLEY_STEPS):
+    for _ in range(2):  # enough for the last digit
         sin, slope = _sine(x)
         beyond = x - sin - wanted
         # 1e-300 avoids 0 / 0 at an angle of zero.

@@ -130,10 +130,8 @@ class Instant:
         """The pivot of a top, and a floor: below the pivot if the body may hang."""
         reach = self.reach
         yield BodyPart("pivot", sphere(0.03 * reach, colors.INK))
-        if hangs:
-            yield Framing(np.zeros(3), 1.55 * reach, floor=-1.35 * reach)
-        else:
-            yield Framing(np.array([0.0, 0.0, 0.45 * reach]), 1.4 * reach, floor=0.0)
+        height, radius, floor = (0.0, 1.55, -1.35) if hangs else (0.45, 1.4, 0.0)
+        yield Framing(np.array([0.0, 0.0, height * reach]), radius * reach, floor=floor * reach)
 
     def _wall(self, axis: Array) -> Iterator[Shape]:
         """The axis that hits the wall, and the wall: a plate where it repels the axis."""
@@ -234,7 +232,7 @@ def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
     """The scenes of the lanes of an unwrapped env that have trails, which it extends."""
     episodes = env.episodes
     entries = Entries(episodes.rows, replace(episodes.setup, info=("all",)))  # `info` may lack some
-    state, info = episodes.state(), entries.of_all(*episodes.now(entries))
+    state, info = episodes.state(), entries.of(*episodes.now(entries))
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
         yield Instant(env, lane, one, known, trail).scene()

@@ -59,8 +59,8 @@ class MomentumDumpingEnv(AttitudeEnv):
     ## Physics
     The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km,
     inclined by 97.5 degrees, with a period of 5693 s. Its wheels begin with up to 0.4 of their
-    momentum, 12 mN m s each. Its coils have 0.35 A m^2 about each axis: at most 17 uN m, and none
-    along the field, which rotates twice in an orbit. The total angular momentum changes by the
+    momentum, 12 mN m s each. Its coils have 0.35 A m^2 about each axis: at most 17 uN m each, and
+    none along the field, which rotates twice in an orbit. The total angular momentum changes by the
     impulse of the coils alone. A control period of dt = 2 s is 9 steps of the integrator,
     `quat_em:4`.
     """
@@ -95,8 +95,8 @@ class MagneticDetumbleEnv(AttitudeEnv):
     ## Physics
     The satellite `innocube-3u`: 4.2 kg, moments 0.0441 and 0.007 kg m^2, on its orbit at 520 km,
     inclined by 97.5 degrees, with a period of 5693 s. Its coils have 0.35 A m^2 about each axis;
-    their torque is m x B, at most 17 uN m and never along the field B, which rotates twice in an
-    orbit. It tumbles with up to 0.17 rad/s, 10 degrees/s, as a satellite may after leaving its
+    their torque is m x B, at most 17 uN m each and never along the field B, which rotates twice in
+    an orbit. It tumbles with up to 0.17 rad/s, 10 degrees/s, as a satellite may after leaving its
     dispenser. A control period of dt = 1 s is 2 steps of the integrator; the field is held over
     each of them.
     """
@@ -140,9 +140,9 @@ class MagneticPointingEnv(AttitudeEnv):
     The satellite and the orbit of MagneticDetumble-v1. The target's z axis points to the Earth, its
     x axis along the orbital motion. The gravity gradient, at most 0.07 uN m, holds the long axis
     vertical, but either end may point down, and it gives no torque about that axis. The coils give
-    at most 17 uN m, never along the field, so the three axes are never all controlled at once; the
-    axis along the field lies across it a quarter of an orbit later. A control period of dt = 10 s
-    is 12 steps of the integrator, `exact`.
+    at most 17 uN m each, never along the field, so the three axes are never all controlled at once;
+    the axis along the field lies across it a quarter of an orbit later. A control period of
+    dt = 10 s is 12 steps of the integrator, `exact`.
     """
 
     task = replace(

@@ -13,6 +13,7 @@ from rbgym.envs.parts.starts import Spun
 from rbgym.envs.task import Task
 
 SMALLEST, LARGEST = 0.5, 2.0
+_SIZES, _SPINS = (1.1 * SMALLEST, 0.9 * LARGEST), (0.0, 5.0)  # of starts; [rad/s]
 FORCE = 400.0  # N m
 
 
@@ -39,12 +40,7 @@ class ScalableSpinEnv(AttitudeEnv):
         integrator="scalable_em",
         substeps=4,
         start=Spun(least_spin=1.0, spin=4.0, transverse=0.2, least_scale=0.6, scale=1.6),
-        ranges={
-            "least_scale": (1.1 * SMALLEST, 0.9 * LARGEST),
-            "scale": (1.1 * SMALLEST, 0.9 * LARGEST),
-            "least_spin": (0.0, 5.0),
-            "spin": (0.0, 5.0),
-        },
+        ranges={"least_scale": _SIZES, "scale": _SIZES, "least_spin": _SPINS, "spin": _SPINS},
         goal=Spin(),
         more=WantedSpin(scale=20.0),
         dt=0.05,

@@ -10,16 +10,14 @@ from rbgym.envs.parts.observations import Hidden, TargetQuaternion
 from rbgym.envs.parts.starts import TurnedAway
 from rbgym.envs.tasks import innocube
 
-# Gyros with 0.15 degrees/sqrt(h) and a bias of 1 degree/h; cells with errors of 1 % of full light.
-_SEEING = {
-    "gyro": {"angle_walk": 4.4e-5, "bias": 4.8e-6},
-    "coarse_sun": {"noise": 0.01, "bias": 0.01},
-}
+_CELLS = {"noise": 0.01, "bias": 0.01}  # errors of coarse Sun cells, of full light
+# Gyros with 0.15 degrees/sqrt(h) and a bias of 1 degree/h.
+_SEEING = {"gyro": {"angle_walk": 4.4e-5, "bias": 4.8e-6}, "coarse_sun": _CELLS}
 _FIELD_ALONE = {"magnetometer": {"noise": 1e-7, "bias": 1e-7}}  # 100 nT
 # Gyros with 0.3 degrees/sqrt(h) and a bias of 3 degrees/min, and sensors that give an attitude.
 _DRIFTING = {
     "gyro": {"angle_walk": 1e-4, "rate_walk": 1e-6, "bias": 1e-3},
-    "coarse_sun": {"noise": 0.01, "bias": 0.01},
+    "coarse_sun": _CELLS,
     **_FIELD_ALONE,
     "ephemeris": {},
 }

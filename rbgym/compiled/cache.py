@@ -37,7 +37,6 @@ _DIGEST = hashlib.sha256().digest_size  # bytes
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "LOOP_VECTORIZE", "OPT",
              "SLP_VECTORIZE")  # fmt: skip
 
-
 # An import statement, at the start of a line or indented, with names in brackets.
 _IMPORT = re.compile(
     rb"^[ \t]*(?:import (rbgym[\w.]*)|from (rbgym[\w.]*) import (\([^)]*\)|[^\n]*))", re.MULTILINE
@@ -59,6 +58,11 @@ def _modules(package: Path) -> dict[str, Path]:
     return found
 
 
+def _text(path: Path) -> bytes:
+    """A module's source, and the tables beside it, from which it may take constants."""
+    return b"".join(one.read_bytes() for one in (path, *sorted(path.parent.glob("*.csv"))))
+
+
 def _imports(text: bytes, modules: dict[str, bytes]) -> Iterator[str]:
     """Names of the modules that this source text imports, or imports names from."""
     for whole, origin, names in _IMPORT.findall(text):
@@ -73,7 +77,7 @@ def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
     """File and text, by name, of modules with compiled functions and of all modules that these
     import, whose constants they may hold. An edit of any other module recompiles nothing."""
     files = _modules(package)
-    modules = {name: path.read_bytes() for name, path in files.items()}
+    modules = {name: _text(path) for name, path in files.items()}
     pending = [name for name, text in modules.items() if _COMPILES.search(text)]
     found: set[str] = set()
     while pending:
@@ -110,8 +114,6 @@ class Sources:
 
 
 SOURCES = Sources()
-
-
 _FUNCTIONS: list[tuple[FunctionType, Any, dict[str, Any]]] = []
 _CLASSES: list[tuple[type, dict[str, Any]]] = []
 
@@ -132,12 +134,13 @@ def remember(function: Any) -> None:
 def remember_class(cls: type) -> None:
     """Record a class of rbgym whose methods will be compiled."""
     if cls.__module__.split(".")[0] == "rbgym":
-        _CLASSES.append((cls, _functions(cls)))
-        for method in _functions(cls).values():
+        _CLASSES.append((cls, functions_of(cls)))
+        for method in functions_of(cls).values():
             remember(method)
 
 
-def _functions(cls: type) -> dict[str, Any]:
+def functions_of(cls: type) -> dict[str, Any]:
+    """The functions that a class itself defines, by name."""
     return {name: v for name, v in vars(cls).items() if isinstance(v, FunctionType)}
 
 
@@ -149,10 +152,9 @@ def as_written() -> bool:
             return False
         for name, value in constants.items():
             now = table.get(name)
-            same = now is value or (type(now) is type(value) and bool(np.all(now == value)))
-            if not same:
+            if now is not value and not (type(now) is type(value) and np.all(now == value)):
                 return False
-    return all(_functions(cls) == methods for cls, methods in _CLASSES)
+    return all(functions_of(cls) == methods for cls, methods in _CLASSES)
 
 
 def is_trusted(path: Path) -> bool:
@@ -213,10 +215,9 @@ class CodeFiles:
             digest = hashlib.sha256(self.made_of.encode() + content).digest()
             temporary.write_bytes(digest + content)
             os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
+        finally:
+            with contextlib.suppress(OSError):  # it is there only after an error
                 temporary.unlink()
-            raise
 
 
 def keep_on_disk(dispatcher: Any) -> None:

@@ -10,19 +10,10 @@ from types import FunctionType
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.core.typeconv.castgraph import Conversion
-from numba.extending import (
-    lower_builtin,
-    lower_cast,
-    models,
-    overload,
-    register_jitable,
-    register_model,
-    type_callable,
-)
 
 from rbgym.compiled.jit import inlined, intrinsic
 
@@ -45,9 +36,7 @@ class Dual(types.Type):
         return self if isinstance(other, types.Number | types.Boolean) else None
 
     def can_convert_from(self, typingctx, other):
-        if isinstance(other, types.Float | types.Integer):
-            return Conversion.safe
-        return None
+        return Conversion.safe if isinstance(other, types.Float | types.Integer) else None
 
 
 class _Vector(types.Type):
@@ -73,17 +62,17 @@ class Duals(types.Array):
         return (*super().key, self.steady)
 
 
-register_model(Duals)(models.ArrayModel)
+extending.register_model(Duals)(extending.models.ArrayModel)
 
 
-@register_model(_Vector)
-class _VectorModel(models.PrimitiveModel):
+@extending.register_model(_Vector)
+class _VectorModel(extending.models.PrimitiveModel):
     def __init__(self, manager, kind):
         super().__init__(manager, kind, kind.vector)
 
 
-@register_model(Dual)
-class _DualModel(models.StructModel):
+@extending.register_model(Dual)
+class _DualModel(extending.models.StructModel):
     def __init__(self, manager, kind):
         vectors = [(f"along_{n}", _Vector(length)) for n, length in enumerate(kind.lengths)]
         super().__init__(manager, kind, [*vectors, ("value", types.float64)])
@@ -175,7 +164,7 @@ def _binary(operation, rule, result=None):
 
         return typer
 
-    type_callable(operation)(typer_of)
+    extending.type_callable(operation)(typer_of)
 
     def lower(context, builder, sig, args):
         a, da = _parts(context, builder, sig.args[0], args[0])
@@ -184,7 +173,7 @@ def _binary(operation, rule, result=None):
         return found if result else _dual(context, builder, sig.return_type, found, tangent)
 
     for kinds in ((Dual, Dual), (Dual, types.Number), (types.Number, Dual)):
-        lower_builtin(operation, *kinds)(lower)
+        extending.lower_builtin(operation, *kinds)(lower)
 
 
 def _comparison(sign):
@@ -199,19 +188,19 @@ for _name, _sign in _COMPARISONS.items():
     _binary(getattr(operator, _name), _comparison(_sign), types.boolean)
 
 
-type_callable(operator.neg)(lambda context: lambda a: a if isinstance(a, Dual) else None)
+extending.type_callable(operator.neg)(lambda context: lambda a: a if isinstance(a, Dual) else None)
 
 
-@lower_builtin(operator.neg, Dual)
+@extending.lower_builtin(operator.neg, Dual)
 def _lower_neg(context, builder, sig, args):
     kind = sig.return_type
     value, tangent = _parts(context, builder, kind, args[0])
     return _dual(context, builder, kind, builder.fneg(value), list(map(builder.fneg, tangent)))
 
 
-@lower_cast(types.Float, Dual)
-@lower_cast(types.Integer, Dual)
-@lower_cast(types.Boolean, Dual)
+@extending.lower_cast(types.Float, Dual)
+@extending.lower_cast(types.Integer, Dual)
+@extending.lower_cast(types.Boolean, Dual)
 def _from_number(context, builder, kind, target, x):
     return _dual(context, builder, target, context.cast(builder, x, kind, types.float64), None)
 
@@ -309,8 +298,7 @@ def _widen(typingctx, values, v):
 
 def along_three(function):
     """Make compiled code inline a function (others, v, h) of three numbers v, which returns numbers
-    and a flag. If only v is dual, it runs with derivatives along the three numbers of v, and the
-    chain rule gives the others."""
+    and a flag. If only v is dual, it runs on narrow duals, and the chain rule gives the others."""
 
     def chained(others, v, h):
         values, flag = function(others, _narrow(v), h)
@@ -429,7 +417,7 @@ def _root(x):
     return merge(y, slope * x)
 
 
-@register_jitable
+@extending.register_jitable
 def _arc_slope(x):
     y = math.sqrt(1.0 - x * x)
     return 1.0 / y if y > 0.0 else 0.0
@@ -437,7 +425,9 @@ def _arc_slope(x):
 
 def _of_duals(function, implementation):
     """Define a function in compiled code where an argument is a dual."""
-    overload(function, strict=False)(lambda *args: implementation if _has_dual(args) else None)
+    extending.overload(function, strict=False)(
+        lambda *args: implementation if _has_dual(args) else None
+    )
 
 
 _of_duals(math.sqrt, _root)

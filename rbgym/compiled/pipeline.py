@@ -49,7 +49,7 @@ class KnownByClass(FunctionPass):
 
     _name = "known_by_class"
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # numba's own is abstract
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:

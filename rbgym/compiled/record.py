@@ -7,17 +7,13 @@ in Python it is an ordinary method, so the algebra can be tested without compili
 import functools
 import inspect
 from collections import namedtuple
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from numba.extending import overload
 
-from rbgym.compiled.cache import remember_class
-from rbgym.compiled.jit import INLINED
+from rbgym.compiled.cache import functions_of, remember_class
+from rbgym.compiled.jit import INLINED, F
 from rbgym.compiled.pipeline import register_method
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # Methods by name. Numba has one signature for all classes, hence the check in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
@@ -52,7 +48,7 @@ class Record(tuple[Any, ...]):
         return f"{type(self).__name__}()"
 
     def _asdict(self) -> dict[str, Any]:
-        return {} if self == (None,) else dict(zip(self._fields, self, strict=True))
+        return {} if self._fields == ("_",) else dict(zip(self._fields, self, strict=True))
 
     def _replace(self, **changes: Any) -> Self:
         if changes:
@@ -73,11 +69,8 @@ class Record(tuple[Any, ...]):
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
             for name in (*_FROM_NAMEDTUPLE, *fields):
                 setattr(cls, name, plain.__dict__[name])
-        methods = {  # the class's own methods that compiled code may call
-            name: value
-            for name, value in vars(cls).items()
-            if isinstance(value, FunctionType) and not name.startswith("__")
-        }
+        # The class's own methods that compiled code may call.
+        methods = {name: v for name, v in functions_of(cls).items() if not name.startswith("__")}
         of_methods = {*_METHODS, *methods, "count", "index"}
         clashes = [(name, "methods") for name in fields if name in of_methods]
         clashes += [(name, f"a field of {_FIELDS[name]}") for name in methods if name in _FIELDS]

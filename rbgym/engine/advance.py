@@ -11,10 +11,7 @@ from rbgym.rows import FAILED, LANES, SOLVED, WAITING, Physics
 
 class Advance:
     """Advances bodies of one kind of physics, in blocks of `rows` rows, always with arguments of
-    the same types.
-
-    Few steps need the thorough code: it is compiled for the first step that does.
-    """
+    the same types. Few steps need the thorough code: it is compiled for the first that does."""
 
     def __init__(self, physics: Physics, rows: int) -> None:
         self.physics, self.rows = physics, rows
@@ -33,8 +30,7 @@ class Advance:
         self, buffer: Array, commands: Array, stepping: kernels.Stepping, aside: Array, first: int,
         last: int,
     ) -> NDArray[np.intp]:  # fmt: skip
-        """Finish the period of the lanes set aside, all of one stage together; returns their
-        blocks."""
+        """Finish the period of the lanes set aside, stage by stage; returns their blocks."""
         physics, rows = self.physics, self.rows
         view, saved = (x.reshape(-1, rows, LANES) for x in (buffer, aside))
         block, lane = np.nonzero(view[first:last, FAILED] == WAITING)

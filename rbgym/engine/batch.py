@@ -75,7 +75,7 @@ class Batch:
             )
         if not fields[0].is_free():
             integrators.supporting("potential", "a potential", self.integrator)
-        self.bodies, self.potential = each, fields[0]
+        self.bodies, self.potential, self.varies = each, fields[0], varies
         kinds, which = _unique_pairs(each, fields)
         # For each body, the quaternion from principal axes to the body frame.
         self._turns = np.array([body.principal_quaternion for body, _ in kinds])[which]
@@ -202,19 +202,17 @@ class Batch:
             raise ValueError("exactly one of angular_velocity and angular_momentum must be given")
         q = _rows("quaternion", quaternion, len(k), 4)
         norm = np.linalg.norm(q, axis=1)
-        if np.any(np.abs(norm - 1) > _UNIT):
-            worst = int(np.argmax(np.abs(norm - 1)))
-            raise ValueError(
-                f"quaternion must have unit length, got {q[worst]} of length {norm[worst]}"
-            )
-        rotor = np.zeros((len(k), 3))
-        if rotor_momentum is not None:
-            rotor = _rows("rotor_momentum", rotor_momentum, len(k), 3)
+        off = np.abs(norm - 1)
+        if np.any(off > _UNIT):
+            n = int(np.argmax(off))
+            raise ValueError(f"quaternion must have unit length, got {q[n]} of length {norm[n]}")
+        given_rotor = np.zeros(3) if rotor_momentum is None else rotor_momentum
+        rotor = _rows("rotor_momentum", given_rotor, len(k), 3)
         if np.any(rotor):
             integrators.supporting("rotors", "rotor_momentum", self.integrator)
         frame, moments = self._turns[k], self.rows(layout.J, 3)[k]
         # A quaternion of unit length stays the same to the last bit.
-        q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
+        q = np.where(off[:, None] < 4e-16, q, q / norm[:, None])
         principal = multiply(q, frame)
         rotor = rotate_inverse(frame, rotor)
         if angular_velocity is not None:

@@ -22,7 +22,6 @@ from rbgym.compiled.dual import (
     WIDTH,
     as_duals,
     as_steady_duals,
-    follow,
     merge,
     refusals_in_one_line,
     unit,
@@ -32,22 +31,13 @@ from rbgym.compiled.jit import MACHINE_CODE, Entry, compiled, inlined
 from rbgym.compiled.record import Record
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
-from rbgym.engine.projection import keep_level, project
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    predict,
-    redo,
-    redo_explicit,
-    rotor_rate,
-    total_energy,
-)
+from rbgym.engine.projection import keep_level, let_work, project
+from rbgym.engine.steps import correct, finish, predict, redo, redo_explicit
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.free_scale import FreeScaleFar
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
-from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
+from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_world
 from rbgym.rows import (
     FAILED,
     J_INV,
@@ -55,7 +45,6 @@ from rbgym.rows import (
     SOLVED,
     TORQUE,
     X_SIZE,
-    E,
     J,
     L,
     Q,
@@ -112,8 +101,7 @@ def room_for_duals(numbers):
 
 @inlined
 def seed_lane(physics, d, numbers, start, rows, columns, more):
-    """Set the duals of the lane whose numbers begin at `start`: its rows, and their derivatives
-    along the columns of the pass."""
+    """Set the duals d of the lane whose numbers begin at `start`, with the columns of the pass."""
     i = 0
     for row in range(rows):
         d[row * LANES] = numbers[start + row * LANES]
@@ -156,8 +144,7 @@ def seed_lane(physics, d, numbers, start, rows, columns, more):
 
 @inlined
 def hold_commands(physics, d, f, commands, body, i, columns):
-    """Write the commands of a body to lane i of the numbers f and, with derivatives, to its duals
-    d."""
+    """Write a body's commands to lane i of the numbers f and, with derivatives, to its duals d."""
     actuator = physics.actuator
     row = actuator.command_row(physics)
     for n in range(actuator.channels()):
@@ -231,7 +218,7 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
     if scheme.is_projected(physics.potential) and held:
         lacking = keep_level(physics, d, 0)
         if lacking > 0:
-            _let_work(physics, d, 0)
+            let_work(physics, d, 0)
         for _ in range(PROJECTIONS):
             if lacking == 0:
                 break
@@ -239,24 +226,6 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
     if driven and last:
         actuator.settle(physics, d, 0, h, h * substeps)
     return value(d[FAILED * LANES])
-
-
-@inlined
-def _let_work(physics, d, i):
-    """Make the energy level follow the energy along the columns that change the held torque or a
-    motor's: any torque, however small, changes the level."""
-    potential, torque = physics.potential.of_lane(physics, d, i, 0.0), vector(d, i, TORQUE)
-    q = quaternion(d, i, Q)
-    Pi = to_body(q, vector(d, i, L))
-    energy = total_energy(potential, body_of(physics, d, i), Pi, potential.seen(q))
-    level = d[i + E * LANES]
-    for n in range(3):
-        level = follow(level, energy, torque[n])
-    if physics.actuator.turns_rotors():
-        rate = rotor_rate(physics, d, i)
-        for n in range(3):
-            level = follow(level, energy, rate[n])
-    d[i + E * LANES] = level
 
 
 @inlined

@@ -46,11 +46,9 @@ PROJECTIONS = 4
 
 
 class Stepping(NamedTuple):
-    """How to step a control period.
-
-    substeps: number of steps. h: length of a step [s]. composition: row of the table of a step's
-    stages, see rbgym.integrators.composition. projection: 1.0, or 0.0 to leave the energy alone.
-    """
+    """How to step a control period. substeps: number of steps. h: length of a step [s].
+    composition: row of the table of a step's stages, see rbgym.integrators.composition.
+    projection: 1.0, or 0.0 to leave the energy alone."""
 
     substeps: int
     h: float
@@ -161,7 +159,7 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
 @lane_body
 def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken, first, last):
     """As `advance`; block_size: how many numbers a block has."""
-    actuator = physics.actuator
+    actuator, scheme = physics.actuator, physics.scheme
     substeps, h, left = stepping.substeps, stepping.h, 0
     stages = COUNTS[index(stepping.composition)]
     commanded = len(commands) > 0
@@ -185,11 +183,7 @@ def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken
                 if bad > 0:
                     left += _set_aside(buffer, aside, group, count, block_size, stage)
             last_stage = stage % stages == stages - 1
-            if (
-                physics.scheme.is_projected(physics.potential)
-                and last_stage
-                and stepping.projection > 0.0
-            ):
+            if scheme.is_projected(physics.potential) and last_stage and stepping.projection > 0.0:
                 _keep_levels(physics, buffer, group, count, block_size)
             if (not actuator.is_steady()) and last_stage and commanded:
                 _settle(physics, buffer, group, count, block_size, h, h * substeps)
@@ -241,9 +235,8 @@ def _measure_lane(physics, buffer, i, out, k):
 
 @compiled
 def measure(physics, buffer, rows, out):
-    """Write to `out` (11, lanes) attitude and angular velocity of the user's body frame, world
-    angular momentum and total energy (in a moving potential, the integral that replaces it), all
-    computed from (q, L)."""
+    """Write to `out` (11, lanes), from (q, L), attitude and angular velocity of the user's body
+    frame, world angular momentum and total energy (in a moving potential, its integral instead)."""
     block_size = index(rows) * LANES
     for block in range(len(buffer) // block_size):
         for lane in range(LANES):

@@ -6,7 +6,7 @@ projection, which preserves the order of the scheme (Hairer, Lubich & Wanner 200
 
 import math
 
-from rbgym.compiled.dual import beyond_round_off
+from rbgym.compiled.dual import beyond_round_off, follow
 from rbgym.compiled.jit import inlined, lane_body
 from rbgym.engine.steps import body_of, rotor_rate, total_energy
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body, to_world
@@ -102,6 +102,24 @@ def keep_level(physics, buffer, i):
     done = failed | (work > 0.0)
     buffer[i + SOLVED * LANES] = 1.0 if done else 0.0
     return 0 if done else 1
+
+
+@inlined
+def let_work(physics, d, i):
+    """Make the energy level of duals follow the energy along the columns that change the held
+    torque or a motor's: any torque, however small, changes the level."""
+    potential, torque = physics.potential.of_lane(physics, d, i, 0.0), vector(d, i, TORQUE)
+    q = quaternion(d, i, Q)
+    Pi = to_body(q, vector(d, i, L))
+    energy = total_energy(potential, body_of(physics, d, i), Pi, potential.seen(q))
+    level = d[i + E * LANES]
+    for n in range(3):
+        level = follow(level, energy, torque[n])
+    if physics.actuator.turns_rotors():
+        rate = rotor_rate(physics, d, i)
+        for n in range(3):
+            level = follow(level, energy, rate[n])
+    d[i + E * LANES] = level
 
 
 @lane_body

@@ -67,12 +67,10 @@ def rotor_rate(physics, buffer, i):
 
 @inlined
 def _body_at_middle(physics, buffer, i, h):
-    """The body with its rotors as in the middle of the step.
-
-    Half of a step's change of rotor momentum comes before the motion and half after it, with
-    attitude and total momentum fixed: a symmetric splitting, of order two with every scheme. With
-    quat_em it discretises the gyrostat, e = (h/8) J^-1 (Pi_0 + Pi_1 - h_w0 - h_w1).
-    """
+    """The body with its rotors as in the middle of the step. Half of a step's change of rotor
+    momentum comes before the motion and half after it, with attitude and total momentum fixed: a
+    symmetric splitting, of order two with every scheme. With quat_em it discretises the gyrostat,
+    e = (h/8) J^-1 (Pi_0 + Pi_1 - h_w0 - h_w1)."""
     body = body_of(physics, buffer, i)
     if not physics.actuator.turns_rotors():
         return body
@@ -96,18 +94,8 @@ def _step_of(physics, potential, buffer, i, h, kicks, later):
     memory = ()
     if physics.scheme.memory_size() > 0:
         memory = physics.scheme.load_memory(buffer, i, i + physics.memory_row() * LANES)
-    return Step(
-        q,
-        momentum,
-        Pi_0,
-        o_0,
-        vector(buffer, i, TORQUE),
-        h,
-        memory,
-        buffer[i + FRESH * LANES] > 0.0,
-        kicks,
-        later,
-    )
+    torque, fresh = vector(buffer, i, TORQUE), buffer[i + FRESH * LANES] > 0.0
+    return Step(q, momentum, Pi_0, o_0, torque, h, memory, fresh, kicks, later)
 
 
 @inlined
@@ -159,10 +147,8 @@ def predict(physics, scheme, buffer, i, h, kicks):
 
 @inlined
 def relax(potential, physics, buffer, i, h):
-    """One fixed-point step, which gets close to the right root but not to round-off.
-
-    If the torque varies steeply, there are several roots, and Newton's method may find another.
-    """
+    """One fixed-point step, which gets close to the right root but not to round-off: if the torque
+    varies steeply, there are several roots, and Newton's method may find another."""
     if potential.is_uniform():
         return
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
@@ -190,11 +176,9 @@ def correct(physics, buffer, i, h):
 
 @without_derivative  # the energy's error is round-off in every state
 def _projection(potential, body, Pi, o, level):
-    """Body rotation, of round-off size, that moves the total energy back to its level.
-
-    Regularised: where the energy is stationary (a spin about a principal axis, a relative
-    equilibrium, a sphere) its gradient is mere noise and would turn the body by radians.
-    """
+    """Body rotation, of round-off size, that moves the total energy back to its level. Regularised:
+    where the energy is stationary (a spin about a principal axis, a relative equilibrium, a sphere)
+    its gradient is mere noise and would turn the body by radians."""
     omega = times(body.J_inv, sub(Pi, body.rotor))
     g = cross(omega, Pi)
     s2 = dot(omega, omega) * dot(Pi, Pi)
@@ -294,11 +278,8 @@ def _write_state(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
 
 @lane_body
 def finish(physics, scheme, buffer, i, h, kicks, projection):
-    """Write the new state if the lane is solved; otherwise leave the state, and return 1.
-
-    scheme: the one of `physics`, or the thorough one, which has the same memory. kicks: for kicked
-    schemes.
-    """
+    """Write the new state if the lane is solved; otherwise leave the state, and return 1. scheme:
+    that of `physics`, or the thorough one, which has the same memory. kicks: for kicked schemes."""
     q_1, L_1, work, memory = _new_state(physics, scheme, buffer, i, h, kicks)
     good = _write_state(physics, scheme, buffer, i, h, projection, q_1, L_1, work)
     if scheme.memory_size() > 0:
@@ -364,8 +345,7 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
 
 @outlined
 def redo_explicit(scheme, physics, buffer, i, h, kicks, projection):
-    """As `redo`, with the values of the unknowns already found, so that only a hasty scheme has
-    another way."""
+    """As `redo`, with the unknowns already found, so that only a hasty scheme has another way."""
     if scheme.is_hasty():
         _predict(physics, scheme.thorough(), buffer, i, h, kicks)
         if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) == 0:

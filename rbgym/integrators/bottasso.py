@@ -61,8 +61,7 @@ class Bottasso(Implicit):
         change = plus(change, self.impulse_change(potential, step, phi, half))
         if self.bends_start_rate():
             omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-            bent = _dexp_change(phi, omega)
-            J = body.J
+            J, bent = body.J, _dexp_change(phi, omega)
             bent = (scale(J[0], bent[0]), scale(J[1], bent[1]), scale(J[2], bent[2]))
             change = plus(change, bent)
         dF = with_diagonal(scale(2.0 / step.h, body.J), multiple(-0.5, change))

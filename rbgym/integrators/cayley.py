@@ -15,27 +15,16 @@ import math
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, known, required
-from rbgym.integrators.interface import (
-    CONSERVES_ALL,
-    ENERGY,
-    MOMENTUM,
-    UPRIGHT,
-    Implicit,
-    Integrator,
-    conserved,
-    with_spin,
-)
+from rbgym.integrators.interface import CONSERVES_ALL, TIDE, WALL, Implicit, Integrator, with_spin
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.quaternion import add, cross, dot, qmul, qscale, scale, sub, times, to_world
-
-_REACH = 1e4  # the Cayley map reaches every rotation below half a turn
 
 
 class Cayley(Implicit):
     """Base class: the unknowns are c."""
 
     fraction = constant(0.5)
-    reach = constant(_REACH)
+    reach = constant(1e4)  # the Cayley map reaches every rotation below half a turn
 
     @required
     def pull(self, potential, o_0, c):
@@ -64,6 +53,10 @@ class Cayley(Implicit):
         mean = scale(0.5, add(step.Pi_0, Pi_1))
         r = sub(add(scale(2.0 / step.h, times(body.J, c)), body.rotor), mean)
         return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
+
+    @known
+    def conserves_energy(self, potential):
+        return True
 
 
 @inlined
@@ -116,9 +109,8 @@ class AKW(Cayley):
         if potential.is_uniform():
             return cross(o_m, potential.gradient(o_m))
         o_1 = sub(scale(2.0, o_m), o_0)
-        return scale(
-            0.5, add(cross(o_0, potential.gradient(o_0)), cross(o_1, potential.gradient(o_1)))
-        )
+        T_0, T_1 = cross(o_0, potential.gradient(o_0)), cross(o_1, potential.gradient(o_1))
+        return scale(0.5, add(T_0, T_1))
 
     def pull_change(self, potential, o_0, c):
         o_m = _mean_direction(c, o_0)
@@ -149,10 +141,6 @@ class AKWdg(Cayley):
         bend = potential.discrete_gradient_change(o_0, o_1, multiple(2.0, tilting))
         return plus(change, crossed(o_m, bend))
 
-    @known
-    def conserves_energy(self, potential):
-        return True
-
 
 class Convected(Cayley):
     """(R_0 + R_1)/2 T = d x (R_0 + R_1)/2 g, d the world direction.
@@ -177,13 +165,8 @@ class Convected(Cayley):
             tilting = multiple(2.0, _mean_change(c, o_0, o_m))
             change = plus(change, potential.discrete_gradient_change(o_0, o_1, tilting))
         inverse = plus(outer(c, c), skewed(1.0, c))
-        change = multiple(1.0 / (1.0 + dot(c, c)), product(inverse, change))
-        change = crossed(o_0, change)
+        change = crossed(o_0, multiple(1.0 / (1.0 + dot(c, c)), product(inverse, change)))
         return plus(skewed(0.0, cross(o_0, w)), plus(change, multiple(-1.0, crossed(c, change))))
-
-    @known
-    def conserves_energy(self, potential):
-        return True
 
 
 INTEGRATORS = (
@@ -194,7 +177,7 @@ INTEGRATORS = (
         "Krysl (2007), section 4, AKW",
         order=2,
         symmetric=True,
-        conserves=with_spin(conserved(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT))),
+        conserves=with_spin(CONSERVES_ALL | {WALL: (), TIDE: ()}),
     ),
     Integrator(
         "akw_dg",

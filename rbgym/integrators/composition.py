@@ -54,8 +54,7 @@ _MOTIONS = [
 
 class StepStage(NamedTuple):
     """One stage of a step. A kicked scheme makes a kick of `before` h, bent by `bend` h^2, a motion
-    of `length` h and a kick of `after` h; any other scheme makes a whole step of `length` h.
-    """
+    of `length` h and a kick of `after` h; any other scheme makes a whole step of `length` h."""
 
     length: float
     before: float
@@ -70,9 +69,8 @@ def _whole_steps(lengths: list[float]) -> list[StepStage]:
 def _kicks_and_motions() -> list[StepStage]:
     kicks = [*_KICKS, 0.5 - math.fsum(_KICKS)]
     motions = [*_MOTIONS, 1.0 - 2.0 * math.fsum(_MOTIONS), *reversed(_MOTIONS)]
-    before = [*kicks, *kicks[:0:-1]]
-    after = [0.0] * (len(motions) - 1) + [kicks[0]]
-    return [StepStage(*stage) for stage in zip(motions, before, after, strict=True)]
+    *stages, last = map(StepStage, motions, [*kicks, *kicks[:0:-1]])
+    return [*stages, last._replace(after=kicks[0])]
 
 
 # Lobatto's quadrature with four nodes (order six) becomes a scheme of order four by double brackets
@@ -116,9 +114,11 @@ def choose_scheme(
 
 def compose(base: Integrator, order: int) -> Integrator:
     """See `rbgym.integrators.compose`."""
-    if base.composition or not base.symmetric:
-        raise ValueError(f"base must be symmetric and not composed already, got {base.name!r}")
     orders = sorted(target for source, target in _BY_STEPS if source == base.order)
+    if base.composition or not base.symmetric or not orders:
+        raise ValueError(
+            f"base must be symmetric, of order 2 or 4 and not composed already, got {base.name!r}"
+        )
     if not is_number(order) or order not in orders:
         allowed = " or ".join(map(str, orders))
         raise ValueError(f"order must be {allowed} with base {base.name!r}, got {order!r}")

@@ -245,10 +245,8 @@ class Integrator:
                 "scheme must be of a subclass of rbgym.integrators.Explicit or Implicit, "
                 f"got {self.scheme!r}"
             )
-        if missing := missing_methods(type(self.scheme)):
-            raise ValueError(
-                f"scheme must have the methods {', '.join(missing)}, got {self.scheme!r}"
-            )
+        if lack := missing_methods(type(self.scheme)):
+            raise ValueError(f"scheme must have the methods {', '.join(lack)}, got {self.scheme!r}")
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"name must be a text, got {self.name!r}")
         count("order", self.order)

@@ -13,24 +13,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import finite, real
+from rbgym.arguments import Array, finite, real
 from rbgym.compiled.dual import with_duals
 from rbgym.compiled.jit import inlined, one_each, outlined, with_item
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Explicit, Integrator
 from rbgym.integrators.rotations import dexp_factors, exponential
-from rbgym.quaternion import (
-    Array,
-    add,
-    cross,
-    dot,
-    even_odd,
-    qmul,
-    scale,
-    sub,
-    times,
-    to_body,
-    to_world,
-)
+from rbgym.quaternion import add, cross, dot, even_odd, qmul, scale, sub, times, to_body, to_world
 
 _REACH = 16.0  # |Psi|^2 up to which the series are exact to round-off
 _SWEEPS = 200
@@ -75,10 +63,8 @@ def _sum(h, w, k_0, k_1, k_2, k_3):
 
 
 class FourStages(Explicit):
-    """Tableau a (4, 4), strictly lower triangular, and b (4,): the same work for all bodies.
-
-    Zeros fill a tableau of fewer stages.
-    """
+    """Tableau a (4, 4), strictly lower triangular, and b (4,), filled up with zeros: the same work
+    for all bodies."""
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
@@ -211,14 +197,9 @@ def _integrator(name: str, title: str, order: int, a: Array, b: Array) -> Integr
     rows = tuple(tuple(float(v) for v in row) for row in np.pad(a, (0, more)))
     weights = tuple(float(v) for v in np.pad(b, (0, more)))
     scheme = FourStages(rows, weights) if alike else Tableau(rows, weights, is_explicit)
+    source = "Krysl (2007), section 3.7, MKRK"
     return Integrator(
-        name,
-        scheme,
-        title,
-        "Krysl (2007), section 3.7, MKRK",
-        order,
-        conserves=CONSERVES_MOMENTUM,
-        vectorised=alike,
+        name, scheme, title, source, order, conserves=CONSERVES_MOMENTUM, vectorised=alike
     )
 
 

@@ -14,10 +14,8 @@ tau = u + o_m x g, o_m = cos^2(theta/4) R_half^T o_0, g the divided difference o
 The world impulse is h R_m tau, R_m the attitude at the middle, so a held torque u acts at full
 strength; its discrete work is 4 e.u. tests/test_textbook_agreement.py compares the two systems.
 
-SCALABLE_EM is the same discretisation of Moller & Glocker's scalable body. Its unconstrained
-quaternion A has the Hamiltonian (1/8)|A|^-4 pi . M^-1 pi, and a perfect constraint holds |A| = 1.
-M is the mass matrix of Betsch & Siebert, so the motion is the same; the scalable body adds a
-meaning to the multiplier, the scaling force that keeps the body's size,
+SCALABLE_EM is the same discretisation of Moller & Glocker's scalable body, held rigid by a perfect
+constraint. The motion is the same; the multiplier is the scaling force that keeps the body's size,
 
     lambda = -(Omega_0.J Omega_0 + Omega_1.J Omega_1)/2 - S,  S = -g . R_half^T o_0,
 
@@ -43,18 +41,12 @@ class QuatEM(Implicit):
         P = add(times(D, e), body.rotor)
         w = sub(P, step.Pi_0)
         ew, tau = dot(e, w), _torque(potential, step, e)
-        F = add(
-            add(scale(1.0 - ee, w), scale(2.0 * ew, e)),
-            sub(scale(2.0, cross(e, P)), scale(0.5 * h * (1.0 + ee), tau)),
-        )
+        F = add(scale(1.0 - ee, w), scale(2.0 * ew, e))
+        F = add(F, sub(scale(2.0, cross(e, P)), scale(0.5 * h * (1.0 + ee), tau)))
         diagonal = add(scale(1.0 - ee, D), (2.0 * ew, 2.0 * ew, 2.0 * ew))
-        dF = plus(
-            turning(diagonal, scale(2.0, e), D, scale(2.0, P)),
-            plus(
-                outer(e, scale(2.0, add(w, times(D, e)))),
-                outer(sub(scale(-2.0, w), scale(h, tau)), e),
-            ),
-        )
+        dF = turning(diagonal, scale(2.0, e), D, scale(2.0, P))
+        stretch = outer(e, scale(2.0, add(w, times(D, e))))
+        dF = plus(dF, plus(stretch, outer(sub(scale(-2.0, w), scale(h, tau)), e)))
         if not potential.is_free():
             dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
         size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
@@ -69,8 +61,7 @@ class QuatEM(Implicit):
 
     def defect(self, potential, body, step, e, Pi_1, o_1):
         mean = scale(0.5, add(step.Pi_0, Pi_1))
-        P = add(scale(4.0 / step.h, times(body.J, e)), body.rotor)
-        r = sub(P, mean)
+        r = sub(add(scale(4.0 / step.h, times(body.J, e)), body.rotor), mean)
         return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
 
     @known

@@ -25,24 +25,11 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from rbgym.arguments import flag, positive
+from rbgym.arguments import count, flag, positive
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
 from rbgym.integrators.interface import MOMENTUM, Explicit, Integrator, conserved
-from rbgym.quaternion import (
-    Vector,
-    add,
-    cross,
-    dot,
-    qconj,
-    qdot,
-    qmul,
-    qscale,
-    scale,
-    sub,
-    times,
-    to_world,
-)
+from rbgym.quaternion import add, cross, dot, qconj, qdot, qmul, qscale, scale, sub, times, to_world
 from rbgym.rows import LANES, put_vector, vector, vector_if
 
 
@@ -75,14 +62,12 @@ class Held(Record):
 
 
 class Samples(NamedTuple):
-    """a, b, c: the last three samples, oldest first [N m]; known: how many of them are valid.
+    """a, b, c: the last three samples (3,), oldest first [N m]; known: how many of them are valid.
+    age: time since the last [s]; period: time between the last two [s]."""
 
-    age: time since the last [s]; period: time between the last two [s].
-    """
-
-    a: Vector
-    b: Vector
-    c: Vector
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
     known: float
     age: float
     period: float
@@ -98,22 +83,14 @@ class Lagrange(Record):
     sample_rows = constant(12)
 
     def load_samples(self, buffer, m):
-        return Samples(
-            vector(buffer, m, 0),
-            vector(buffer, m, 3),
-            vector(buffer, m, 6),
-            buffer[m + 9 * LANES],
-            buffer[m + 10 * LANES],
-            buffer[m + 11 * LANES],
-        )
+        a, b, c = vector(buffer, m, 0), vector(buffer, m, 3), vector(buffer, m, 6)
+        return Samples(a, b, c, *vector(buffer, m, 9))
 
     def store_samples(self, buffer, m, samples, unchanged):
         put_vector(buffer, m, 0, vector_if(unchanged, vector(buffer, m, 0), samples.a))
         put_vector(buffer, m, 3, vector_if(unchanged, vector(buffer, m, 3), samples.b))
         put_vector(buffer, m, 6, vector_if(unchanged, vector(buffer, m, 6), samples.c))
-        buffer[m + 9 * LANES] = buffer[m + 9 * LANES] if unchanged else samples.known
-        buffer[m + 10 * LANES] = buffer[m + 10 * LANES] if unchanged else samples.age
-        buffer[m + 11 * LANES] = buffer[m + 11 * LANES] if unchanged else samples.period
+        put_vector(buffer, m, 9, vector_if(unchanged, vector(buffer, m, 9), samples[3:]))
 
     def forget_samples(self, buffer, m):
         for row in range(12):
@@ -256,8 +233,7 @@ def _rate(scheme, potential, body, u, o, omega):
 
 def _checked(record: Integrator) -> Integrator:
     every, keeps_momentum, gyroscopic, sampling = record.scheme
-    if not isinstance(every, int) or isinstance(every, bool) or every < 0:
-        raise ValueError(f"renormalise_every must be an integer from 0 up, got {every!r}")
+    every = count("renormalise_every", every, 0)
     flag("momentum_normalisation", keeps_momentum)
     flag("gyroscopic", gyroscopic)
     if isinstance(sampling, Lagrange):

@@ -39,7 +39,6 @@ SETTINGS: Any = {
     "svg.hashsalt": "rbgym",
 }
 
-
 context = partial(mpl.rc_context, SETTINGS)  # a context, or decorator, to draw in this style
 
 

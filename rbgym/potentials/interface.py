@@ -18,18 +18,7 @@ from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.matrix import crossed, multiple, plus, product
-from rbgym.quaternion import (
-    Quaternion,
-    Vector,
-    add,
-    cross,
-    dot,
-    scale,
-    sub,
-    to_body,
-    to_world,
-    upward,
-)
+from rbgym.quaternion import Vector, add, cross, dot, scale, sub, to_body, to_world, upward
 from rbgym.rows import LANES, parameter, parameters, quaternion
 
 _DIFFERENCE = 1e-5  # step of central differences in o, a unit vector
@@ -191,9 +180,6 @@ class NoPotential(Potential):
     def discrete_gradient(self, o_0, o_1):
         return _ZERO
 
-    def size(self, o):
-        return 0.0
-
     def rows_for(self, body: RigidBody) -> list[float]:
         return []
 
@@ -274,7 +260,7 @@ class OfBodyFrame(Potential):
     """
 
     potential: Any
-    frame: Quaternion
+    frame: Any
 
     def energy(self, o):
         return self.potential.energy(to_world(self.frame, o))
@@ -308,6 +294,8 @@ def unit_vector(name: str, value: Any) -> Vector:
 
 def _floats(name: str, value: Any) -> Any:
     if isinstance(value, Potential):
+        if missing := missing_methods(type(value)):
+            raise ValueError(f"potential.{name} must have the methods {missing}, got {value!r}")
         return value.checked()
     if isinstance(value, tuple):
         return tuple(number(name, v) for v in value)

@@ -16,15 +16,8 @@ from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.validation.fidelity import (
-    FidelityLimits,
-    Motion,
-    State,
-    Subject,
-    checked_limits,
-    difference,
-    free_motion,
-)
+from rbgym.validation import fidelity
+from rbgym.validation.fidelity import FidelityLimits, Motion, State
 
 Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
 ENVIRONMENTS = (gym.Env, VectorEnv)
@@ -34,7 +27,7 @@ _PLACED = 1e-9  # rad, or relative: largest distance of a body from where it was
 
 
 @dataclass(frozen=True)
-class EnvSubject(Subject):
+class EnvSubject(fidelity.Subject):
     """An environment, single or vector, and how to read the state of its bodies.
 
     env: the environment, which stays open; or a function that makes one, closed after each run.
@@ -65,7 +58,7 @@ class EnvSubject(Subject):
                 f"env must be an environment or a function that makes one, got {self.env!r}"
             )
         object.__setattr__(self, "steps", count("steps", self.steps))
-        checked_limits(self.limits)
+        fidelity.checked_limits(self.limits)
         for name, law in (("read", self.read), ("place", self.place)):
             if law is not None and not callable(law):
                 raise ValueError(f"{name} must be callable or None, got {law!r}")
@@ -126,7 +119,7 @@ class EnvSubject(Subject):
                 env.reset(seed=self.seed, options=self.options)
                 self.place(env, quaternion, rates)
             seen, seen_rates, *_ = self._see(env)
-            if difference(quaternion, rates, seen, seen_rates) > _PLACED:
+            if fidelity.difference(quaternion, rates, seen, seen_rates) > _PLACED:
                 raise ValueError(
                     f"place must put each body of {self.title} at {quaternion.tolist()} with rates "
                     f"{rates.tolist()}, got {seen.tolist()} and {seen_rates.tolist()}"
@@ -176,7 +169,7 @@ class EnvSubject(Subject):
         """The motion of each lane and episode from now on; stop: at the first end of an episode."""
         table, begins = self._play(env, steps, stop=stop)
         if self.inertia is not None:
-            free = free_motion(table[0], table[1], RigidBody(self.inertia).inertia)
+            free = fidelity.free_motion(table[0], table[1], RigidBody(self.inertia).inertia)
             table += [free.energy, free.angular_momentum]
         axis, motions = self._axis(env), []
         for lane, begin in enumerate(begins.T):

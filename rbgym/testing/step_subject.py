@@ -202,9 +202,11 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
 
     def step(quaternion: Array, angular_velocity: Array, dt: float) -> State:
         nonlocal last
+        h = positive("dt", dt)
         if not (np.array_equal(quaternion, last[0]) and np.array_equal(angular_velocity, last[1])):
             batch.set_state(*_state(quaternion, angular_velocity))
-        batch.advance(positive("dt", dt))
+        last = last[0], np.full(3, np.nan)  # unless the step is solved, nothing continues from it
+        batch.advance(h)
         if batch.failed[0]:
             raise ArithmeticError(f"{batch.integrator.name} could not solve a step of {dt} s")
         now = batch.measure()

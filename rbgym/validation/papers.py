@@ -23,11 +23,10 @@ BETSCH = ("quat_em", "quat_vi", "dir_em", "swc1")
 @cache
 def converged(case: Case) -> tuple[Array, Array]:
     """Rotation matrix and body momentum at the horizon: exact if free, else of order six."""
-    if case.potential is None:
-        end = case.run("exact", case.horizon, 1)
-    else:
-        steps = round(case.horizon / 2e-4)
-        end = case.run("trapm:6", case.horizon / steps, steps)
+    scheme, steps = "exact", 1
+    if case.potential is not None:
+        scheme, steps = "trapm:6", round(case.horizon / 2e-4)
+    end = case.run(scheme, case.horizon / steps, steps)
     return to_matrix(end.quaternion[-1]), case.body.inertia @ end.angular_velocity[-1]
 
 

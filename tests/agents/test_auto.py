@@ -201,7 +201,7 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     # In the first round the law steers all lanes, in the second some.
     for met, said in zip(learner.met, learner.said, strict=True):
         expected = np.clip(law.predict(met)[0], -1.0, 1.0)
-        np.testing.assert_allclose(said, expected, atol=1e-6)
+        np.testing.assert_allclose(said, expected, rtol=0, atol=1e-6)
     assert (learner.steps, len(learner.met[0])) == (2 * 4 * 10, 4 * 10)
     # Small commands are fitted as well as large ones.
     small = SimpleNamespace(predict=lambda *seen: (1e-3 * law.predict(*seen)[0], None))
@@ -265,8 +265,10 @@ def test_a_cone_is_seen_on_its_own_scale_where_the_boresight_meets_it():
     assert not {7, 8, 9} & {*shown.repeats[:-3]}
     edge = np.array([np.sin(0.3), 0.0, np.cos(0.3)])
     inside = shown(np.r_[1.0, np.zeros(6), 0.0, 0.0, 1.0])[-3:]
-    np.testing.assert_allclose(shown(np.r_[1.0, np.zeros(6), edge])[-3:], [0.5, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(inside, [0.0, 0.0, 0.5], atol=1e-6)
+    np.testing.assert_allclose(
+        shown(np.r_[1.0, np.zeros(6), edge])[-3:], [0.5, 0, 0], rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(inside, [0.0, 0.0, 0.5], rtol=0, atol=1e-6)
 
 
 def test_the_end_of_an_episode_is_priced_by_what_is_lost_with_it():
@@ -287,7 +289,7 @@ def test_a_network_sees_repeated_columns_each_on_its_own_scale(tmp_path):
     x = np.clip((seen[:, [0, 1, 2, 0, 2]] - mean) * factor, -1, 1)
     (W, b), (V, c) = network.layers
     expected = np.clip(np.tanh(x @ W.T + b) @ V.T + c, -1, 1)
-    np.testing.assert_allclose(network.predict(seen)[0], expected, atol=1e-5)
+    np.testing.assert_allclose(network.predict(seen)[0], expected, rtol=0, atol=1e-5)
     again = Network.from_arrays(*network.to_arrays())
     np.testing.assert_array_equal(again.predict(seen)[0], network.predict(seen)[0])
     assert network.width == 3

@@ -181,7 +181,7 @@ def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_mome
     for moment, field, torque in zip(m, B, wanted, strict=True):
         # Of all moments the least squares: for the torque m x B nearest to that wanted.
         matrix = np.cross(np.eye(3), field).T
-        np.testing.assert_allclose(matrix @ moment, np.cross(moment, field), atol=1e-12)
+        np.testing.assert_allclose(matrix @ moment, np.cross(moment, field), rtol=0, atol=1e-12)
         best = np.linalg.lstsq(matrix, torque, rcond=1e-6)[0]
         np.testing.assert_allclose(moment, best, rtol=1e-5, atol=1e-6)
 
@@ -195,7 +195,9 @@ def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
     slow, fast = (law.predict(x)[0].astype(float) for x in (seen, faster))
     assert np.abs(slow).max() < 1
     assert np.abs(fast).max() == pytest.approx(1.0)
-    np.testing.assert_allclose(fast / np.linalg.norm(fast), slow / np.linalg.norm(slow), atol=1e-6)
+    np.testing.assert_allclose(
+        fast / np.linalg.norm(fast), slow / np.linalg.norm(slow), rtol=0, atol=1e-6
+    )
 
 
 def test_rates_damped_by_coils_only_lose_momentum():

@@ -190,7 +190,7 @@ def test_a_policy_that_was_trained_on_gyros_gets_their_mean(trained_on):
     belief = memory[0]
     rate = belief.rate if "gyro" in trained_on else belief.end_rate
     shown = np.hstack([canonicalized(belief.attitude), rate / env.rate_limit])
-    np.testing.assert_allclose(actions, network.predict(shown)[0], atol=1e-6)
+    np.testing.assert_allclose(actions, network.predict(shown)[0], rtol=0, atol=1e-6)
     assert np.abs(belief.rate - belief.end_rate).max() > 1e-5
 
 
@@ -220,10 +220,10 @@ def test_each_lane_is_estimated_by_itself_from_its_own_beginning():
         if k == 4:
             memory = None
         action, memory = filtering.predict(seen[2], memory, np.array([False]))
-        np.testing.assert_allclose(actions[2], action, atol=1e-6)
+        np.testing.assert_allclose(actions[2], action, rtol=0, atol=1e-6)
         alone = memory[0]
     for whole, one in zip(both[0][:-1], alone[:-1], strict=True):
-        np.testing.assert_allclose(whole[2], one[0], atol=1e-12)
+        np.testing.assert_allclose(whole[2], one[0], rtol=0, atol=1e-12)
 
 
 @pytest.mark.interpreted
@@ -242,7 +242,7 @@ def test_directions_of_cones_are_shown_in_the_estimated_axes():
         seen, *_ = env.step(actions)
     column = env.columns["keep_out"].first
     first, last = (rotate(one[:, :4], one[:, column : column + 3]) for one in (rows[0], rows[-1]))
-    np.testing.assert_allclose(first, last, atol=5e-3)
+    np.testing.assert_allclose(first, last, rtol=0, atol=5e-3)
     held = rotate(rows[-1][:, :4], seen[:, column : column + 3])
     assert np.linalg.norm(held - first, axis=1).min() > 0.1
 
@@ -254,7 +254,7 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
     for e, column in zip(np.eye(3), np.moveaxis(right_jacobian(a), 2, 0), strict=True):
         ends = [multiply(conjugate(from_rotation_vector(a)), from_rotation_vector(a + s * h * e))
                 for s in (1, -1)]  # fmt: skip
-        np.testing.assert_allclose((ends[0] - ends[1])[:, 1:] / h, column, atol=1e-9)
+        np.testing.assert_allclose((ends[0] - ends[1])[:, 1:] / h, column, rtol=0, atol=1e-9)
 
 
 @pytest.mark.interpreted

@@ -107,7 +107,7 @@ def test_slews_about_principal_axes_take_little_more_than_the_least_time(layer):
     # The longest about each axis: full torque one way, and nine tenths of it the other.
     for n, axis in ((2, 0), (5, 1), (8, 2)):
         pushed, T = actions[:, n, axis], 10 * least[n]
-        np.testing.assert_allclose(pushed[: int(0.4 * T)], -1.0, atol=1e-5)
+        np.testing.assert_allclose(pushed[: int(0.4 * T)], -1.0, rtol=0, atol=1e-5)
         assert (pushed[int(0.7 * T) : int(0.85 * T)] > 0.7).all()
 
 

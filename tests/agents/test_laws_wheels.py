@@ -66,7 +66,7 @@ def test_no_allocation_has_a_smaller_largest_torque_nor_gives_more_in_a_directio
             u = size * wheels.torque / least * e
             c = law.allocate(u[None], np.full((1, A.shape[1]), 0.3))
             assert np.abs(c).max() <= 1 + 1e-9
-            np.testing.assert_allclose(A @ c[0], e / least, atol=1e-9)
+            np.testing.assert_allclose(A @ c[0], e / least, rtol=0, atol=1e-9)
 
 
 def test_the_envelope_is_the_hull_of_what_commands_of_full_size_give():
@@ -89,11 +89,11 @@ def test_within_the_limits_the_squares_are_least_and_wheels_that_fight_come_to_r
     u = 0.3 * wheels.torque * directions(40)
     still, turning = np.zeros((40, A.shape[1])), 0.02 * np.ones((40, A.shape[1]))
     c = law.allocate(u, still) * wheels.torque
-    np.testing.assert_allclose(c, u @ np.linalg.pinv(A).T, atol=1e-12)
+    np.testing.assert_allclose(c, u @ np.linalg.pinv(A).T, rtol=0, atol=1e-12)
     relieved = law.allocate(u, turning)
-    np.testing.assert_allclose(relieved @ A.T * wheels.torque, u, atol=1e-12)
+    np.testing.assert_allclose(relieved @ A.T * wheels.torque, u, rtol=0, atol=1e-12)
     idle = np.eye(A.shape[1]) - np.linalg.pinv(A) @ A
-    np.testing.assert_allclose(relieved - c / wheels.torque, turning @ idle, atol=1e-12)
+    np.testing.assert_allclose(relieved - c / wheels.torque, turning @ idle, rtol=0, atol=1e-12)
 
 
 def test_wheels_that_were_fighting_are_at_rest_and_the_body_does_not_notice():
@@ -108,7 +108,9 @@ def test_wheels_that_were_fighting_are_at_rest_and_the_body_does_not_notice():
             early = np.abs(info["wheel_momentum"]).max()
     assert early == pytest.approx(0.01 * np.exp(-0.1 * 100 * env.unwrapped.dt), rel=0.02)
     assert np.abs(info["wheel_momentum"]).max() < 0.01 * 0.06
-    np.testing.assert_allclose(np.abs(env.unwrapped.state["angular_velocity"]), 0.0, atol=1e-6)
+    np.testing.assert_allclose(
+        np.abs(env.unwrapped.state["angular_velocity"]), 0.0, rtol=0, atol=1e-6
+    )
 
 
 def test_wheels_full_of_momentum_turn_the_body_no_faster_than_they_can_hold():
@@ -118,7 +120,7 @@ def test_wheels_full_of_momentum_turn_the_body_no_faster_than_they_can_hold():
         omega, coupling = np.array([[rate, 0.0, 0.0]]), np.array([[0.0, 0.0, rate * 1.0]])
         faster, slower = np.array([[0.03, 0.01, 0.02]]), np.array([[-0.03, 0.01, 0.02]])
         found = law.limit_power(faster, omega, coupling)
-        np.testing.assert_allclose(found, [[kept * 0.03, 0.01, 0.02]], atol=1e-15)
+        np.testing.assert_allclose(found, [[kept * 0.03, 0.01, 0.02]], rtol=0, atol=1e-15)
         np.testing.assert_array_equal(law.limit_power(slower, omega, coupling), slower)
 
 
@@ -133,7 +135,7 @@ def test_told_of_a_wheel_that_is_out_three_make_the_torque_that_three_can(out):
         c = law.allocate((wheels.torque / least * e)[None], np.full((1, 4), 0.3))[0]
         assert c[out] == 0.0
         assert np.abs(c).max() <= 1 + 1e-9
-        np.testing.assert_allclose(wheels.matrix @ c, e / least, atol=1e-9)
+        np.testing.assert_allclose(wheels.matrix @ c, e / least, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["pd", "bang_bang", "lqr"])

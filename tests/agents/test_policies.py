@@ -85,11 +85,11 @@ def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, mor
     expected, state = model.predict(shown, episode_start=np.ones(32, bool), deterministic=True)
     read = rbgym.agents.load(tmp_path)
     actions, own_state = read.predict(seen, episode_start=np.ones(32, bool))
-    np.testing.assert_allclose(actions, expected, atol=ROUND_OFF)
+    np.testing.assert_allclose(actions, expected, rtol=0, atol=ROUND_OFF)
     assert (own_state is None) == (state is None)
     assert np.abs(actions).max() > 0.1
     single, _ = read.predict(seen[3], episode_start=np.ones(1, bool))
-    np.testing.assert_allclose(single, actions[3], atol=ROUND_OFF)
+    np.testing.assert_allclose(single, actions[3], rtol=0, atol=ROUND_OFF)
 
 
 def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
@@ -102,8 +102,8 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
         start = np.arange(32) % 3 == step if step else np.ones(32, bool)
         expected, state = model.predict(seen, state, start, deterministic=True)
         actions, own_state = read.predict(seen, own_state, start)
-        np.testing.assert_allclose(actions, expected, atol=ROUND_OFF)
-        np.testing.assert_allclose(own_state, state, atol=ROUND_OFF)
+        np.testing.assert_allclose(actions, expected, rtol=0, atol=ROUND_OFF)
+        np.testing.assert_allclose(own_state, state, rtol=0, atol=ROUND_OFF)
 
 
 @pytest.mark.interpreted
@@ -171,7 +171,7 @@ def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):
     shown = env.normalize_obs(seen)
     assert np.abs(shown["observation"]).max() == np.float32(0.7)
     expected, _ = model.predict(shown, deterministic=True)
-    np.testing.assert_allclose(read.predict(seen)[0], expected, atol=ROUND_OFF)
+    np.testing.assert_allclose(read.predict(seen)[0], expected, rtol=0, atol=ROUND_OFF)
     env.norm_obs = False
     assert plain(model).normalizer is None
 
@@ -246,7 +246,7 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     starts = starts_of("RigidTop-v0", 4)
     seen, _ = starts.begin(starts.env("RigidTop-v0", {}))
     expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
-    np.testing.assert_allclose(actions[1], expected, atol=1e-6)
+    np.testing.assert_allclose(actions[1], expected, rtol=0, atol=1e-6)
     assert not np.allclose(expected, model.predict(seen, deterministic=True)[0], atol=1e-6)
 
 

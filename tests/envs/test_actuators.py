@@ -99,7 +99,7 @@ def test_thrusters_are_on_at_full_torque_for_multiples_of_the_shortest_pulse():
 def test_a_pulse_that_is_delayed_crosses_into_the_next_period():
     env = ball([Thrusters(minimum_pulse=0.01), Delay(0.07)], substeps=10)
     # On from 0.07 s to 0.13 s: three tenths of it are in the first period, three in the second.
-    np.testing.assert_allclose(impulses(env, [0.6, 0.0, 0.0]), [0.3, 0.3, 0.0], atol=1e-14)
+    np.testing.assert_allclose(impulses(env, [0.6, 0.0, 0.0]), [0.3, 0.3, 0.0], rtol=0, atol=1e-14)
 
 
 def test_everything_can_be_named_in_plain_data():
@@ -124,7 +124,7 @@ def test_commands_are_scaled_within_the_spread_each_by_itself():
     factor = env.step(commands)[4]["applied_torque"] / (env.torque_limit * commands)
     assert factor.min() > 0.7
     assert factor.max() < 1.3
-    np.testing.assert_allclose(factor.mean(axis=0), 1.0, atol=0.03)
+    np.testing.assert_allclose(factor.mean(axis=0), 1.0, rtol=0, atol=0.03)
     np.testing.assert_allclose(factor.std(axis=0), 0.3 / 3**0.5, rtol=0.1)
     assert np.abs(np.corrcoef(factor.T)[np.triu_indices(3, 1)]).max() < 0.12
 
@@ -154,7 +154,7 @@ def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
     env.step(np.ones((2048, 4)))
     dead = env.state["wheel_momentum"] == 0.0
     assert dead.sum(axis=1).max() == 1
-    np.testing.assert_allclose(dead.mean(axis=0), 0.1, atol=0.025)
+    np.testing.assert_allclose(dead.mean(axis=0), 0.1, rtol=0, atol=0.025)
 
 
 SHOWS = ["wheels", {"lag": {"time_constant": 0.05}}, {"delay": {"seconds": 0.1}}]

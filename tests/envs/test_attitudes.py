@@ -30,7 +30,7 @@ def test_random_attitudes_are_haar_uniform():
         angle = 2 * np.arccos(np.clip(np.abs(q[:, 0]), 0, 1))
         levels = np.linspace(0.3, math.pi, 10)
         share = np.mean(angle[:, None] < levels, axis=0)
-        np.testing.assert_allclose(share, (levels - np.sin(levels)) / math.pi, atol=0.015)
+        np.testing.assert_allclose(share, (levels - np.sin(levels)) / math.pi, rtol=0, atol=0.015)
     relative = multiply(conjugate(target), env.state["quaternion"])
     assert abs(np.corrcoef(target[:, 0], relative[:, 0])[0, 1]) < 0.03
 
@@ -92,7 +92,7 @@ def test_each_form_of_the_observation_is_its_definition_and_that_of_minus_q(form
         expected = FORMS[form](multiply(conjugate(target), q))
         if abs(relative[0]) > 1e-10:
             np.testing.assert_array_equal(*seen)
-            np.testing.assert_allclose(seen[0], expected, atol=2e-7)
+            np.testing.assert_allclose(seen[0], expected, rtol=0, atol=2e-7)
         else:  # of a half turn, either of two
             length = np.linalg.norm(seen[0])
             assert length == pytest.approx(np.linalg.norm(expected), abs=1e-6)
@@ -132,7 +132,7 @@ def test_the_targets_rate_is_the_derivative_of_its_attitude():
         states.append({k: v[0] for k, v in env._episodes.state().items()})
     change = multiply(conjugate(states[0]["target_quaternion"]), states[2]["target_quaternion"])
     rate = 2 * change[1:] * np.sign(change[0]) / 2e-3
-    np.testing.assert_allclose(rate, states[1]["target_angular_velocity"], atol=1e-7)
+    np.testing.assert_allclose(rate, states[1]["target_angular_velocity"], rtol=0, atol=1e-7)
 
 
 def test_a_preview_shows_where_the_target_will_be():
@@ -144,4 +144,6 @@ def test_a_preview_shows_where_the_target_will_be():
     for _ in range(10):
         plain.step(np.zeros(3))
     then = plain._episodes.state()["target_quaternion"][0]
-    np.testing.assert_allclose(seen[10:], canonicalized(multiply(conjugate(then), q)), atol=1e-6)
+    np.testing.assert_allclose(
+        seen[10:], canonicalized(multiply(conjugate(then), q)), rtol=0, atol=1e-6
+    )

@@ -162,11 +162,13 @@ def test_principal_axes_are_turned_about_any_axis_and_keep_the_moments():
     seen = env.reset(seed=2)[0][:, env.columns["axes"].place].astype(float)
     sizes = np.linalg.norm(seen, axis=1, keepdims=True)  # 2 sin(angle / 2)
     angles = 2.0 * np.arcsin(0.5 * sizes)
-    np.testing.assert_allclose(np.quantile(angles, [0.1, 0.5, 0.9]), [0.04, 0.2, 0.36], atol=0.03)
+    np.testing.assert_allclose(
+        np.quantile(angles, [0.1, 0.5, 0.9]), [0.04, 0.2, 0.36], rtol=0, atol=0.03
+    )
     assert np.abs(seen.mean(axis=0)).max() < 0.02
     turns = to_matrix(from_rotation_vector(angles / sizes * seen))
     expected = turns @ env.body.inertia @ turns.transpose(0, 2, 1)
-    np.testing.assert_allclose(env.parameters["inertia"], expected, atol=1e-8)
+    np.testing.assert_allclose(env.parameters["inertia"], expected, rtol=0, atol=1e-8)
 
 
 def test_friction_that_is_given_is_that_of_wheels_made_with_it():
@@ -202,7 +204,9 @@ def test_noise_that_is_given_is_that_of_sensors_made_with_it(kwargs):
         env.reset(seed=3, options=options)
         return np.array([env.step(np.zeros(env.action_space.shape))[0] for _ in range(9)])
 
-    np.testing.assert_allclose(seen(env, {"parameters": {"noise": 2.0}}), seen(other), atol=1e-7)
+    np.testing.assert_allclose(
+        seen(env, {"parameters": {"noise": 2.0}}), seen(other), rtol=0, atol=1e-7
+    )
     assert np.abs(seen(env, {"parameters": {"noise": 1.0}}) - seen(other)).max() > 1e-5
 
 
@@ -258,16 +262,18 @@ def test_numbers_have_the_distribution_that_was_asked_for():
     drawn = env.parameters
     torque, mass, delay = drawn["torque"], drawn["mass"], drawn["delay"]
     parts = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    np.testing.assert_allclose(np.quantile(torque, parts), 0.5 + 1.5 * parts, atol=0.06)
+    np.testing.assert_allclose(np.quantile(torque, parts), 0.5 + 1.5 * parts, rtol=0, atol=0.06)
     normal = np.array([-1.2816, -0.5244, 0.0, 0.5244, 1.2816])
-    np.testing.assert_allclose(np.quantile(mass, parts), 1.0 + 0.3 * normal, atol=0.03)
-    np.testing.assert_allclose(np.quantile(delay, parts), 1.2 + 0.1 * normal, atol=0.01)
+    np.testing.assert_allclose(np.quantile(mass, parts), 1.0 + 0.3 * normal, rtol=0, atol=0.03)
+    np.testing.assert_allclose(np.quantile(delay, parts), 1.2 + 0.1 * normal, rtol=0, atol=0.01)
     assert np.abs(mass - 1.0).max() <= 0.9
     assert mass.std() == pytest.approx(0.3, rel=0.05)
     moments = np.diagonal(drawn["inertia"], axis1=1, axis2=2) / mass[:, np.newaxis]
     second = 0.5 * moments.sum(axis=1, keepdims=True) - moments  # those of the mass
     logs = np.log(second / 0.1)
-    np.testing.assert_allclose(np.quantile(logs, parts), (2 * parts - 1) * math.log(4), atol=0.08)
+    np.testing.assert_allclose(
+        np.quantile(logs, parts), (2 * parts - 1) * math.log(4), rtol=0, atol=0.08
+    )
     assert np.linalg.norm(drawn["misalignment"], axis=1).max() <= 0.06
     assert drawn["misalignment"].std(axis=0) == pytest.approx(0.02 / math.sqrt(3), rel=0.1)
 

@@ -62,7 +62,7 @@ def test_the_level_of_the_energy_moves_by_the_work_of_the_motors(actuator):
             env.step(np.full(env.action_space.shape, 0.7))
         omega = env.state["angular_velocity"]
         energies.append(0.5 * np.sum(omega * (omega @ env.body.inertia), axis=1))
-    np.testing.assert_allclose(energies[1] - energies[0], 1e-15, atol=1e-16)
+    np.testing.assert_allclose(energies[1] - energies[0], 1e-15, rtol=0, atol=1e-16)
 
 
 @pytest.mark.compiled
@@ -145,7 +145,7 @@ def test_a_wheel_at_its_limit_gives_no_more_and_reports_what_it_gave():
     env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
     at(env, TILTED, wheel_momentum=(-0.0299, 0.0, 0.0))
     _, _, _, _, info = env.step([1.0, 0.0, 0.0])
-    np.testing.assert_allclose(info["applied_torque"], [1e-4 / env.dt, 0, 0], atol=1e-17)
+    np.testing.assert_allclose(info["applied_torque"], [1e-4 / env.dt, 0, 0], rtol=0, atol=1e-17)
     observation, _, _, _, info = env.step([1.0, 0.0, 0.0])
     np.testing.assert_array_equal(info["applied_torque"], [0, 0, 0])
     assert env.state["wheel_momentum"][0] == -0.03

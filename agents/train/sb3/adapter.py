@@ -9,15 +9,17 @@ from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from rbgym.agents.cases import by_name, creator_of, spec_of, training_seeds
+from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
 
-_OF_LANES = frozenset({"invariants", "state"})  # dicts with an entry for each lane
+_OF_LANES = frozenset(
+    {"invariants", "parameters", "state", "surroundings"}
+)  # dicts with an entry for each lane
 _CHANGE_NOTHING = _OF_LANES | {"compute_reward"}
 
 
@@ -48,7 +50,7 @@ class VectorEnvAdapter(VecEnv):
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
         self.metadata = dict(vector_env.metadata)
-        self.spec: EnvSpec | None = vector_env.spec
+        self.spec = vector_env.spec
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Choose the seeds of the next reset, and return them."""
@@ -60,7 +62,7 @@ class VectorEnvAdapter(VecEnv):
     def reset(self) -> VecEnvObs:
         """Restart all lanes, using up seeds and options, and return observations (n, ...)."""
         options, first = self._options[0], self._seeds[0]
-        if any(one is not options and one != options for one in self._options):
+        if any(one is not options and plain(one) != plain(options) for one in self._options):
             raise ValueError("options differ between lanes: a vector env takes one dict for all")
         seed: Any = None if set(self._seeds) == {None} else list(self._seeds)
         if first is not None and self._seeds == [first + lane for lane in range(self.num_envs)]:
@@ -128,7 +130,10 @@ class VectorEnvAdapter(VecEnv):
 
     def _owner(self, name: str) -> Any:
         """The wrapper or env that has the attribute: a vector wrapper hides the inner env's."""
-        return self.vector_env if hasattr(self.vector_env, name) else self.vector_env.unwrapped
+        owner: Any = self.vector_env
+        while not hasattr(owner, name) and owner is not owner.unwrapped:
+            owner = owner.env
+        return owner
 
     def _of_each(self, name: str, value: Any, indices: VecEnvIndices) -> list[Any]:
         """Split an attribute or a result into the values of these lanes."""

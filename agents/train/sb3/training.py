@@ -34,8 +34,7 @@ from rbgym.arguments import count
 from rbgym.envs.arguments import named
 
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-# Attributes of a model, where it has them, that SB3 does not save.
-_LEFT_OUT = ("_last_lstm_states", "replay_buffer")
+_LEFT_OUT = ("_last_lstm_states", "replay_buffer")  # of a model, if it has them: SB3 saves neither
 
 
 def learn(
@@ -80,8 +79,7 @@ def learn(
         if steps > start:
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
-                every = checkpoint_every, judge_every
-                ours = BetweenRollouts(job, folder, config, every, show)
+                ours = BetweenRollouts(job, folder, config, (checkpoint_every, judge_every), show)
                 model.learn(steps - start, [*callbacks, ours], reset_num_timesteps=False)
     folder.require(config)
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
@@ -118,7 +116,7 @@ def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> Ba
     for key in SCHEDULED:
         if isinstance(arguments.get(key), str):
             arguments[key] = _schedule(key, arguments[key])
-    if isinstance(arguments.get("train_freq"), list):
+    if isinstance(arguments.get("train_freq"), list):  # YAML has no tuples
         arguments["train_freq"] = tuple(arguments["train_freq"])
     if given.get("hindsight"):
         arguments["replay_buffer_class"] = HerReplayBuffer
