@@ -60,7 +60,7 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     whole = words.tolist() if fits else [0] * 6
     if not whole[2] & 1 or whole[4] > 1 or whole[5] >> 32:  # PCG64 has none such
         raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
-    rows, moments = rows.reshape(-1, r), [*episodes.batch.bodies[0].moments]
+    rows, moments = rows.reshape(-1, r), episodes.batch.bodies[0].moments.tolist()
     if not episodes.batch.varies and (rows[:, J : J + 3] != moments).any():
         raise ValueError(
             f'state["rows"] must be of this body, whose principal moments are {moments}, got '

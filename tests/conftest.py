@@ -22,6 +22,15 @@ CORE = {"RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "AttitudeTrack
 LONG = tuple(filter(None, Path(__file__).with_name("long.txt").read_text().splitlines()))
 
 
+try:
+    from hypothesis import settings
+except ImportError:
+    pass
+else:  # the same examples in every run, however busy the machine
+    settings.register_profile("rbgym", deadline=None, derandomize=True, database=None)
+    settings.load_profile("rbgym")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow tests first, so that none waits at the end; last those whose kernels others compile."""

@@ -25,8 +25,8 @@ import gymnasium as gym
 import numpy as np
 
 import rbgym
+from interpreted_runs import MORE
 from rbgym import integrators
-from rbgym.envs import actuators
 
 RECORD = Path(__file__).with_suffix(".json")
 LANES, DT = 11, 0.01
@@ -182,56 +182,13 @@ def physics() -> Iterator[Entry]:
             yield f"{name}/{field}/slopes", partial(slopes, scheme, POTENTIALS[field], of)
 
 
-FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_error")
-TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
-         "margin")  # fmt: skip
-DRAWN = ("inertia", "mass", "torque", "actuator_scale", "misalignment", "failure")
-PUSH = {"constant": (1e-3, 0.0, -1e-3), "white_noise": (1e-4, 2e-4, 0.0)}
-ASKEW = {"actuator_scale": 0.2, "misalignment": 0.1, "failure": 0.5, "inertia": 0.1}
-LATE = (actuators.Delay(0.03), actuators.Lag(0.04))
-FREE, TOP = "AttitudeSlew-v1", "RigidTop-v0"
-# What is tried on both of these tasks; then on one of them, and on others.
+# Hooks that interpreted_runs.MORE does not have.
 HOOKS: list[dict[str, Any]] = [
-    *({"observation": form} for form in FORMS),
-    {"observation": lambda state: np.concatenate([*_columns(state)], axis=1)},
-    *({"reward": {term: 1.0}} for term in TERMS),
-    {"reward": {term: 0.1 * (n + 1) for n, term in enumerate(TERMS)}},
+    {"termination": lambda state: state["time"] > 5.0, "reward": {"margin": 1.0}},
     {"reward": lambda state, action: state["energy"] - (action**2).sum(axis=1)},
-    {"termination": "none"},
-    {"termination": {"rate_limit": 0.4}},
-    {"termination": lambda state: state["time"] > 0.35},
-    *({"disturbance": {name: value}} for name, value in PUSH.items()),
+    {"observation": lambda state: state["quaternion"]},
     {"disturbance": lambda state: -0.01 * state["angular_velocity"]},
-    *({"sensor": {name: 1e-3}} for name in ("attitude", "rate", "rate_bias")),
-    *({"randomization": {name: 0.2}} for name in DRAWN),
-    {"projection": False},
-    *({"integrator": name} for name in ("imidm:4", "rkn4", "exact", "mkrk_rk4")),
-    *({"actuator": name} for name in ("torque", "wheels", "pyramid", "magnetorquers")),
-    {"actuator": "thrusters", "dt": 0.05},
-    {"actuator": {"lag": {"time_constant": 0.05}}},
-    *({"actuator": {"delay": {"seconds": late}}} for late in (0.07, 0.6, 2.2)),
-    {"randomization": {"delay": 0.3}, "actuator": {"delay": {"seconds": 1.3}}},
-    {"actuator": [actuators.Thrusters(0.005), *LATE]},
-    {"actuator": actuators.ReactionWheels(start=0.9, coulomb=1e-3), "integrator": "akw"},
-    {"actuator": [*LATE, actuators.ReactionWheels.pyramid()], "randomization": ASKEW},
 ]
-OWN: list[tuple[str, dict[str, Any]]] = [
-    (FREE, {"disturbance": {**PUSH, "gravity_gradient": 0.05}, "sensor": {"rate": 1e-3}}),
-    (FREE, {"initial": {"least_angle": 1.0, "angle": 2.0, "rate": 0.1}}),
-    (TOP, {"randomization": {"inertia": 0.1, "mass": 0.2, "gravity": 0.2, "torque": 0.1}}),
-    (TOP, {"initial": {"tilt": 0.6, "spin": 2.0, "precession": 1.0, "transverse": 0.5}}),
-    ("AttitudeTracking-v1", {"sensor": {"attitude": 1e-3}, "preview": 0.3}),
-    ("MagneticDetumble-v1", {"actuator": actuators.MagneticCoils(2.0, 600e3, 0.9)}),
-    ("FreeFlyer-v0", {"actuator": [actuators.Forces(0.5), actuators.Lag(0.3)]}),
-    ("FreeFlyer-v0", {"actuator": {"thrusters": {"minimum_pulse": 0.05}}}),
-    ("ScalableSpin-v0", {"actuator": {"delay": {"seconds": 0.1}}, "reward": {"progress": 1.0}}),
-    ("SoftWall-v0", {"randomization": {"inertia": 0.2}, "integrator": "akw_dg"}),
-    ("SteadyPrecession-v0", {"observation": "mrp", "reward": "sparse"}),
-]
-
-
-def _columns(state: Mapping[str, Any]) -> Iterator[Any]:
-    return (np.reshape(state[name], (len(state["time"]), -1)) for name in sorted(state))
 
 
 def play(env_id: str, lanes: int, options: Any = None, **kwargs: Any) -> list[Any]:
@@ -298,13 +255,15 @@ def envs() -> Iterator[Entry]:
         *((f"reward={r}", 5, {"reward": r}) for r in ("dense", "sparse")),
     ]
     asked = [(i, *one) for i in sorted(ids) for one in same]
-    hooks = [(i, hook) for i in (FREE, TOP) for hook in HOOKS] + OWN
-    asked += [(i, shown(hook), LANES, hook) for i, hook in hooks]
-    asked += [(i, f"{shown(hook)},single", 0, hook) for i, hook in OWN]
+    asked += [
+        (i, f"{name}, {n}", n, kwargs) for name, (i, kwargs) in MORE.items() for n in (0, LANES)
+    ]
+    asked += [("AttitudeSlew-v1", f"{shown(h)}, {n}", n, h) for h in HOOKS for n in (0, LANES)]
     long = {"dt": 0.4, "integrator": "quat_em", "substeps": 3}  # steps that some lanes cannot solve
+    late = {"delay": {"seconds": 0.03}, "lag": {"time_constant": 0.04}}
     for i in sorted(ids):
         yield f"{i}/tried", partial(tried, i)
-    for i, kwargs in ((TOP, long), (FREE, {"actuator": [*LATE]})):
+    for i, kwargs in (("RigidTop-v0", long), ("AttitudeSlew-v1", {"actuator": late})):
         yield f"{i}/{shown(kwargs)}/tried", partial(tried, i, **kwargs)
     for i, name, lanes, kwargs in asked:
         yield f"{i}/{name}", partial(play, i, lanes, **kwargs)

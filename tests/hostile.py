@@ -203,6 +203,8 @@ def attack(arguments, folder):
         assert after.keys() == before.keys(), done.stderr
     named = {part for text in arguments for part in text.replace("=", "/").split("/")}
     named |= {"file"} if "link" in named else set()
+    made = after.keys() - before.keys()
+    assert all(any(n and name.startswith(n) for n in named | {"runs"}) for name in made), made
     for name, content in before.items():
         written = done.exit_code == 0 and name in named and isinstance(content, bytes)
         assert written or after.get(name) == content, f"{name} is another: {done.output}"

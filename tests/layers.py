@@ -1,6 +1,7 @@
 """Random sets of arguments, and what each may change of the resolved configuration."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,7 +93,7 @@ def changed(task: str, given: dict[str, Any], plain: dict[str, str]) -> set[str]
     try:
         mine = flat(gym.make(task, disable_env_checker=True, **given))
     except ValueError as error:
-        if not any(name in str(error) for name in given):
+        if not any(re.search(rf"\b{name}\b", str(error)) for name in given):
             raise AssertionError(f"{task} {given}: nothing that was given is named") from error
         return None
     leaves = {name for name in {*mine, *plain} if mine.get(name) != plain.get(name)}

@@ -63,6 +63,7 @@ def test_each_scheme_has_its_order_and_no_more_than_two(name, J):
     counts = (100, 200) if order == 2 else (60, 120) if order == 4 else (400, 800)
     coarse, fine = (np.array(error(name, J, n)) for n in counts)
     np.testing.assert_array_less(order - 0.3, np.log2(coarse / fine))
+    np.testing.assert_array_less(np.log2(coarse / fine), order + 0.3)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ pytest.importorskip("typer")
 
 import typer
 
+from rbgym.agents.commands.app import examples_of
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
@@ -24,7 +25,7 @@ COMMANDS = [
     for page in pages.PAGES
     for line in pages.commands(page)
     if not _STANDS_FOR_ANOTHER.search(line)
-]
+] + [("rbgym", line) for line in examples_of(typer.main.get_command(app))]
 TARGETS = re.findall(r"^([a-z-]+):", (pages.ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 PROJECT = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]

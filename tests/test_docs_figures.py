@@ -1,4 +1,5 @@
-"""The figures that pages say in sentences are those of the files that hold them."""
+"""The figures that pages say in sentences are those of the files that hold them,
+and the page of performance is that of its results."""
 
 import json
 import re
@@ -98,3 +99,24 @@ def test_what_is_written_by_hand_can_be_read():
         text = re.sub(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
         words += len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
     assert 10_000 < words <= 25_000, f"{words} words: shorten a page by as many"
+
+
+@pytest.fixture
+def page(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import page
+
+    return page
+
+
+def test_the_page_is_that_of_the_results(page, capsys):
+    assert page.main(["--check"]) == 0, capsys.readouterr().out
+    assert "Not measured" not in page.PAGE.read_text("utf-8")
+
+
+def test_every_result_is_of_a_whole_run_and_names_no_place_of_a_machine(page):
+    found = page.results()
+    assert tuple(found) == page.NAMES
+    for one in found.values():
+        assert not one["quick"]
+        assert not re.search(r'"[^"]*(?<!\w)/\w+/[^"]*"', json.dumps(one))

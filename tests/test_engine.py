@@ -16,7 +16,7 @@ from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_mat
 from schemes import COMPILED, each
 from textbook_cases import OMEGA, TENSOR, Q
 
-ALL = pytest.mark.parametrize("name", each(integrators.names()))
+ALL = pytest.mark.parametrize("name", each([*integrators.names(), *integrators.KICKED]))
 IMPLICIT = [name for name in integrators.names() if not integrators.get(name).explicit]
 AXIS = (0.6, 0.0, 0.8)
 

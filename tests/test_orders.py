@@ -55,7 +55,7 @@ def rotors_of(name):
 
 
 @pytest.mark.parametrize("potential", [True, False], ids=["gravity", "free"])
-@pytest.mark.parametrize("name", integrators.names())
+@pytest.mark.parametrize("name", [*integrators.names(), "exact:4"])
 def test_measured_order_under_torque_is_the_declared_one(name, potential):
     order = integrators.get(name).order
     assert slope(name, potential, rotors_of(name)) == pytest.approx(order, abs=0.1)

@@ -33,6 +33,18 @@ class OwnTop(Potential):
         return (self.mgl * self.axis[0], self.mgl * self.axis[1], self.mgl * self.axis[2])
 
 
+class Reversed(OwnTop):
+    """Its gradient has the wrong sign."""
+
+    def gradient(self, o):
+        return (-self.mgl * self.axis[0], -self.mgl * self.axis[1], -self.mgl * self.axis[2])
+
+
+def test_a_gradient_that_is_not_that_of_the_energy_is_refused():
+    with pytest.raises(ValueError, match="potential must have the gradient of its energy"):
+        rbgym.simulate(BODY, potential=Reversed(1.0, (0.0, 0.6, 0.8)), **MOTION)
+
+
 class Sealed(Record):
     """Has no method `contents`."""
 
@@ -148,6 +160,7 @@ def test_a_tableau_of_one_implicit_stage_turns_a_body_from_rest_as_imidm_does():
 @refused(
     (lambda: rbgym.potentials.checked(Steeper(1.0)), "subclass of Potential itself, not of HeavyT"),
     (lambda: rbgym.Batch(BODY, "akw", [OwnTop(1, AXIS), OwnTop(2, AXIS)], size=2), "of one kind"),
+    (lambda: rbgym.Batch(BODY, "akw", [None, rbgym.HeavyTop(1.0)], size=2), "of one kind"),
     (lambda: rbgym.potentials.checked(Halfway(1.0)), LACKING),
     (lambda: rbgym.Batch(BODY, potential=Halfway(1.0)), LACKING),
     (

@@ -116,6 +116,8 @@ def test_seeds_and_options_are_used_by_one_reset():
     env.set_options([{"low": 1}, {}, {}])
     with pytest.raises(ValueError, match="options"):
         env.reset()
+    env.set_options([{"low": np.arange(2)} for _ in range(3)])  # equal arrays
+    env.reset()
 
 
 def test_two_trainings_have_no_start_in_common():

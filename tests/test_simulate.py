@@ -113,8 +113,3 @@ def test_bad_state_is_a_value_error_that_leaves_the_state_untouched(argument, st
     with pytest.raises(ValueError, match="torque"):
         batch.set_torque((0.0, np.nan, 0.0))
     assert np.array_equal(batch.buffer, before)
-
-
-def test_potentials_of_two_kinds_in_one_batch_are_refused():
-    with pytest.raises(ValueError, match="potential"):
-        Batch(BODY, "quat_em", [None, HeavyTop(1.0)], size=2)

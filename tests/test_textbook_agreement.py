@@ -138,10 +138,10 @@ def test_scheme_agrees_with_its_textbook_twin(name, case_name):
     assert_agree(name, TWINS[name], case, h)
 
 
-@pytest.mark.parametrize("case_name", DRIVEN)
 @pytest.mark.parametrize(
     ("name", "rotors"), [*((n, False) for n in TWINS), *((n, True) for n in WITH_ROTORS)]
 )
+@pytest.mark.parametrize("case_name", DRIVEN)
 def test_scheme_agrees_with_its_textbook_twin_under_held_torque(name, rotors, case_name):
     case, h = CASES[case_name]
     wheels = wheels_of(case) if rotors else None

@@ -95,6 +95,26 @@ def test_an_error_in_one_range_comes_when_all_others_have_ended(bad):
     assert running == []
 
 
+def test_a_range_whose_thread_cannot_start_is_worked_once(monkeypatch):
+    rbgym.set_num_threads(4)
+    start, worked, gate = threading.Thread.start, [], threading.Event()
+
+    def fail_at_the_second(thread):
+        if threading.active_count() > 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def work(first, last):
+        gate.wait(0.05)  # the pool's thread is busy until all ranges are submitted
+        worked.append(first)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_at_the_second)
+    threads.over_ranges(12, work, largest=2)
+    monkeypatch.undo()
+    threads.over_ranges(4, lambda first, last: time.sleep(0.05), largest=2)  # drains the queue
+    assert sorted(worked) == [0, 2, 4, 6, 8, 10]
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach no thread here")
 def test_an_interruption_comes_when_all_ranges_have_ended():
     rbgym.set_num_threads(2)

@@ -140,10 +140,11 @@ class Acquiring:
         columns, missing = plant.columns, {*_NEEDS} - {*plant.columns}
         suns = {"sun_direction", "coarse_sun"} & {*columns}
         if missing or not suns or not isinstance(sensor, Instruments):
+            lack = sorted(missing) or ["sun_direction or coarse_sun"]
             raise ValueError(
                 "env must show gyros, a Sun sensor, a magnetometer and an ephemeris to find an "
                 f"attitude, sensor={{'gyro': ..., 'coarse_sun': ..., 'magnetometer': ..., "
-                f"'ephemeris': {{}}}}, got the observations {[*columns]}"
+                f"'ephemeris': {{}}}}; {lack} are missing of {[*columns]}"
             )
         fine, dt = "sun_direction" in suns, sensor.dt
         held = max(positive("stays", stays) / dt, 1.0)

@@ -22,19 +22,19 @@ class QuaternionFeedback(AttitudePD):
 
     `AttitudePD` with a limited error and a separate gyroscopic torque:
 
-        u = s J (-2 n^2 sat(v) - 2 z n g + omega_t x omega) + omega x J omega,
+        u = s J (-2 n^2 sat(v) - 2 z n g + omega_t x omega + a) + omega x J omega,
 
     where sat scales v down to |v| = z r / n: with a larger error the body coasts at the slew rate r
     [rad/s] relative to the target. s, at most 1, keeps u within the limits. Neither sat nor s
     changes a direction and all gains are proportional to J, so a slew from rest stays on its
     eigenaxis. r is at most `slew_rate`, and low enough to brake within the limits: n r p =
-    a (1 - c r^2), with a the largest acceleration about the eigenaxis, c the fraction of the limits
+    b (1 - c r^2), with b the largest acceleration about the eigenaxis, c the fraction of the limits
     that the gyroscopic torque of 1 rad/s about it takes (c r^2 at most one half), and
     p = exp(-f / tan f), cos f = z, since the linear law brakes by at most n r p. gyroscopic=False
     omits omega x J omega, as the simpler of the published laws does.
 
-    Gains: frequency n [rad/s], by default 2.8 sqrt(a) as for `AttitudePD`, damping z, slew_rate
-    [rad/s].
+    Gains: frequency n [rad/s], by default 2.8 sqrt(b) as for `AttitudePD`, damping z, slew_rate
+    [rad/s], by default 0.9 times the rate limit.
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; Wie & Lu (1995), Feedback control
     logic for spacecraft eigenaxis rotations under slew rate and control constraints, J. Guidance
@@ -274,10 +274,11 @@ class Detour(AttitudePD):
     turn. The boresight then follows the tangent to the cone, on the side on which the turn passes
     its centre; on the right, seen along the boresight, if it passes within `margin` of the centre,
     so that no rounding error chooses the side. With gamma the angle from the boresight to the
-    centre and beta the half angle plus the margin, it turns by gamma in a direction that differs
-    from that of the centre by arcsin(sin beta / sin gamma). Each control period computes both
-    again, so the path curves around the cone until the straight turn is free. Law and gains are
-    those of `AttitudePD`.
+    centre and beta the half angle plus the margin, or less if the target lies within it, it turns
+    by gamma, at least 0.3 rad, in a direction that differs from that of the centre by
+    arcsin(sin beta / sin gamma), within beta by more than a right angle. Each control period
+    computes both again, so the path curves around the cone until the straight turn is free. Law and
+    gains are those of `AttitudePD`.
 
     cones: of each the boresight, body axes, and the half angle [rad]. column: first column of the
     cones' centres in an observation, body axes.

@@ -203,10 +203,12 @@ class Controller:
 
     def refuse_gains(self, *names: str, **values: float) -> None:
         """Raise ValueError for gains, by name or value, that are not positive numbers, or so large
-        that their powers overflow."""
+        that their powers overflow; those by name become floats."""
         for name, value in ({name: getattr(self, name) for name in names} | values).items():
-            if positive(name, value) > _LARGEST:
+            if (found := positive(name, value)) > _LARGEST:
                 raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}")
+            if name in names:
+                setattr(self, name, found)
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, channels) for observations (n, columns)."""
@@ -467,6 +469,6 @@ def read_by_laws(env: Any) -> dict[str, Column]:
     columns: dict[str, Column] = env.columns
     if not env.task.split:
         return columns
-    turned = replace(columns["quaternion"], frame="body to target", words="")
+    turned = replace(columns["quaternion"], frame="body to target", words="", low=-1.0)
     rest = (one for name, one in columns.items() if name not in ("quaternion", "target_quaternion"))
     return placed((turned, *rest))

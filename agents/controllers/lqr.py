@@ -115,8 +115,10 @@ class UprightLaw(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.potential, HeavyTop):
-            raise ValueError(f"potential must be a rbgym.HeavyTop, got {self.potential!r}")
+        if not isinstance(self.potential, HeavyTop) or tuple(self.potential.axis) != (0, 0, 1):
+            raise ValueError(
+                f"potential must be a rbgym.HeavyTop about (0, 0, 1), got {self.potential!r}"
+            )
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:

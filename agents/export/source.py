@@ -72,6 +72,10 @@ def export_c(
         raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     base = checked_env(env)
     policy = bare(policy, base)
+    for name in ("dt", "rate_limit"):
+        here = getattr(base, name)
+        if (own := getattr(getattr(policy, "law", policy), name, None) or here) != here:
+            raise ValueError(f"policy must be made for an env with {name} {here!r}, got {own!r}")
     content = contract(base, policy, about)
     pieces, numbers, sharp = _parts(policy, sum(one["size"] for one in content["observation"]))
     seen, answers = met(base, policy)
@@ -176,7 +180,8 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     caught = []
     if isinstance(law, controllers.SwingUp):  # another law catches it upright
         caught = [_rename(_piece(_LAWS[type(law.catcher)]), {"torque": "upright"})]
-        numbers |= _parts(law.catcher, width)[1]
+        shared = {name: numbers[name] for name in ("envelope", "facets")}  # of wheels too
+        numbers |= _parts(law.catcher, width)[1] | shared
     before, after = ["sight", *follow, "look"], [piece, *(out or ["direct"])]
     if isinstance(law, controllers.BDot | controllers.SpinByScale):
         before, after = [], [piece]

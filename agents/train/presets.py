@@ -26,7 +26,8 @@ _NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
 
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader that reads 1e-3 as a number and 010 as 10, and refuses a key that is
-    there twice, as YAML 1.2 does; refuses 1:30 and 0x10."""
+    there twice, as YAML 1.2 does; refuses 1:30 and 0x10. A date is its text; !!timestamp, !!set and
+    !!binary are tags that it does not know."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
@@ -36,7 +37,17 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-_FLOAT, _INT = (f"tag:yaml.org,2002:{kind}" for kind in ("float", "int"))
+_PLAIN = ("float", "int", "null", "bool", "str", "seq", "map")
+_FLOAT, _INT, *_OTHERS = (f"tag:yaml.org,2002:{kind}" for kind in _PLAIN)
+_Loader.yaml_constructors = {
+    tag: construct
+    for tag, construct in yaml.SafeLoader.yaml_constructors.items()
+    if tag in (_FLOAT, _INT, *_OTHERS, None)  # None: refuses what is no other's
+}
+_Loader.yaml_implicit_resolvers = {
+    first: [one for one in found if not one[0].endswith(":timestamp")]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 _EXPONENT = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$")
 _Loader.add_implicit_resolver(_FLOAT, _EXPONENT, list("-+.0123456789"))
 _Loader.add_implicit_resolver(_INT, re.compile(r"[-+]?\d+$"), list("-+0123456789"))
@@ -53,7 +64,7 @@ def read_yaml(text: str) -> Any:
         loader = _Loader(text)
         loader.deep_construct = True  # refuses what contains itself
         return loader.get_single_data()
-    except Exception as error:  # 2026-13-45 and !!bool x raise others than YAMLError
+    except Exception as error:  # !!bool x and !!int x raise others than YAMLError
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 

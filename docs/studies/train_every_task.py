@@ -5,10 +5,10 @@ python docs/studies/train_every_task.py --judge [ID ...]  # what is shipped, ane
 
 Each task is trained with its recipe, `rbgym train ID`: with the true state, and for the conditions
 of its card. Of several seeds the median is shipped, in the order of success, then return, on 1,000
-fresh starts, which neither a training nor a choice has seen. There the best law flies too, and
-intervals say how sure the differences are; a policy that succeeds less often than the law, beyond
-its interval, is not shipped. In a condition for which none was trained, --judge flies the policy of
-the true state, if it can read the observation.
+fresh starts, which no training has seen. There the better of two laws flies too, and intervals say
+how sure the differences are, but not what these choices add; a policy that succeeds less often than
+the law, beyond its interval, is not shipped. In a condition for which none was trained, --judge
+flies the policy of the true state, if it can read the observation.
 
 The runs go to runs/pretrained; a run that was interrupted goes on, one that is finished is not
 trained again. Writes agents/pretrained, docs/learning.json and docs/pictures/learning.svg, all of

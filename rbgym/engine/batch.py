@@ -41,11 +41,13 @@ class Batch:
 
     bodies: one RigidBody for all, or one for each. integrator: a name, or an `Integrator` from
     `rbgym.integrators.get`. potential: None, one for all, or one of the same class for each.
-    projection: remove the round-off drift of the energy at each step, for schemes that conserve
-    energy. actuator: turns commands into torque, see `rbgym.engine.actuation`. task_rows: gives the
-    number of extra rows that a task needs with this `Physics`. varies, turns: whether a body's
-    principal moments, and its axes, may change later. If the moments stay, and the first two are
-    equal for every body, the scheme may use shorter formulas.
+    projection: remove the energy's error at each step, for schemes that conserve energy: round-off,
+    or that of the step for `exact` in a potential or with rotors. Rotors that a state has once stay
+    part of all bodies' steps, as `exact` takes others with them. actuator: turns commands into
+    torque, see `rbgym.engine.actuation`. task_rows: gives the number of extra rows that a task
+    needs with this `Physics`. varies, turns: whether a body's principal moments, and its axes, may
+    change later. If the moments stay, and the first two are equal for every body, the scheme may
+    use shorter formulas.
     """
 
     def __init__(

@@ -180,6 +180,9 @@ class NoPotential(Potential):
     def discrete_gradient(self, o_0, o_1):
         return _ZERO
 
+    def size(self, o):
+        return 0.0
+
     def rows_for(self, body: RigidBody) -> list[float]:
         return []
 

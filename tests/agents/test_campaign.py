@@ -361,6 +361,14 @@ def test_a_campaign_that_is_none_is_refused(given, tmp_path):
     flown(**({"folder": tmp_path, "spread": {}} | given))
 
 
+def test_a_policy_that_is_replaced_while_a_campaign_flies_is_refused(tmp_path, monkeypatch):
+    one = Campaign(Plan(SLEW, {"pd": "pd"}, SHORT, group=8), tmp_path, 16)
+    digests = iter([{}, {}, {"pd": 1}])  # of the claim, of the flights, and of the first group
+    monkeypatch.setattr(Pilot, "digests", lambda pilot: next(digests))
+    with pytest.raises(ValueError, match="policies must stay the same while a campaign flies"):
+        one.fly()
+
+
 def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
     wide = {"factor": {"uniform": [0.8, 1.2]}}  # a few runs draw again
     given = GIVEN | {"spread": {"inertia": wide, "misalignment": {"normal": [0, 0.05]}}}

@@ -46,7 +46,9 @@ def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of,
     assert any(refused)
 
 
-@pytest.mark.parametrize("text", [*PLAIN, "!!bool x", "!!timestamp x", "!!int ''"], ids=repr)
+@pytest.mark.parametrize(
+    "text", [*PLAIN, "!!bool x", "!!timestamp 2026-01-01", "!!int ''"], ids=repr
+)
 def test_yaml_is_plain_data_or_refused(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:
@@ -54,6 +56,11 @@ def test_yaml_is_plain_data_or_refused(text, tmp_path, monkeypatch):
     except ValueError as error:
         found = str(error)
     assert len(repr(found)) < 10_000
+    left = [found]
+    while left:
+        one = left.pop()
+        assert type(one) in (dict, list, str, int, float, bool, type(None))
+        left += [*one, *one.values()] if isinstance(one, dict) else one if type(one) is list else ()
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Figures of merit on the fixed test set."""
+"""Figures of merit on the fixed test set, differences between contenders, and their plots."""
 
 import json
 import math
@@ -11,9 +11,11 @@ from scipy.stats import binomtest
 
 from rbgym import RigidBody
 from rbgym.agents.cases import in_time
+from rbgym.agents.judge import statistics
 from rbgym.agents.judge.card import DISPERSIONS, make_card
 from rbgym.agents.judge.episodes import Contender, contenders, own_kwargs
-from rbgym.agents.judge.evaluation import evaluate, settled_from, wilson_interval
+from rbgym.agents.judge.evaluation import evaluate, settled_from, settling, wilson_interval
+from rbgym.agents.judge.statistics import differences, interval
 from rbgym.agents.judge.tables import print_evaluations
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import TrainedPolicy, load
@@ -83,7 +85,7 @@ def test_an_episode_lasts_as_long_as_the_satellite_takes(env_id, satellite, seco
         env = gym.make_vec(env_id, 1, **kwargs)
     assert kwargs["max_episode_steps"] * env.unwrapped.dt == pytest.approx(seconds)
     assert in_time(env_id, kwargs) == kwargs
-    assert in_time(env_id, {"max_episode_steps": None} | kwargs) == kwargs
+    assert in_time(env_id, kwargs | {"max_episode_steps": None}) == kwargs
 
 
 @pytest.mark.parametrize(
@@ -148,3 +150,50 @@ def test_episodes_that_violate_a_constraint_are_told_where_there_is_one(capsys):
     print_evaluations({"pd": kept}, "AttitudeSlew-v1", [Contender("pd", "pd", {})])
     assert f"{100 * full.mean():.1f}" in capsys.readouterr().out
     assert evaluate("pd", "AttitudeSlew-v1", 4, max_episode_steps=60).violating is None
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
+    monkeypatch.setattr(statistics, "_DRAWS", 300)
+    rng, held = np.random.default_rng(1), 0
+    for _ in range(200):
+        found = interval(rng.normal(3.0, 2.0, (1, 60)), np.mean)
+        held += found.low <= 3.0 <= found.high
+        assert found.low <= found.value <= found.high
+    assert 0.88 < held / 200 < 0.99  # 0.95, within three standard deviations and the bootstrap's
+
+
+def test_seeds_that_differ_widen_an_interval():
+    rng = np.random.default_rng(2)
+    alike = rng.normal(0.0, 1.0, (5, 200))
+    apart = alike + np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]])
+    widths = [np.subtract(*interval(one, np.mean)[:0:-1]) for one in (alike, apart)]
+    assert widths[1] > 4.0 * widths[0]
+
+
+def test_a_difference_is_of_the_same_starts_and_nothing_differs_from_itself():
+    pd, idle = (evaluate(law, "Detumble-v1", 12).played for law in ("pd", "idle"))
+    found = differences([pd], [idle])
+    assert found["success"] == (1.0, 1.0, 1.0)
+    assert found["improvement"].value == 0.5
+    assert found["return"].low > 0.0
+    assert "cost" not in found
+    same = differences([pd, pd], [pd])
+    assert all(one.value == 0.0 and one.low <= 0.0 <= one.high for one in same.values())
+
+
+@pytest.mark.compiled
+def test_a_comparison_and_a_card_show_the_episodes_that_were_played(tmp_path):
+    found = {name: evaluate(name, "RigidTop-v0", 8) for name in ("pd", "idle")}
+    played, plots = found["pd"].played, pytest.importorskip("rbgym.agents.judge.plots")
+    figure = plots.comparison(found)
+    attitude, rate = figure.axes
+    assert attitude.get_legend_handles_labels()[1] == ["pd: 100.0 % success", "idle: 0.0 % success"]
+    median = rate.get_lines()[0].get_ydata()
+    assert median[0] == pytest.approx(np.median(played.rate_error[0]))
+    left, right = plots.card("RigidTop-v0", found).axes
+    median = left.get_lines()[0].get_ydata()
+    assert median[0] == pytest.approx(np.degrees(np.median(played.attitude_error[0])))
+    pd, idle = (line.get_data() for line in right.get_lines())
+    assert pd[1].max() == 100.0
+    assert idle[1].max() == 0.0
+    np.testing.assert_allclose(pd[0][1:-1], np.sort(settling(played)))

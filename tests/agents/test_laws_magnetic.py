@@ -1,4 +1,5 @@
-"""B-dot: what it reads, what it commands, and what that does to a tumbling body."""
+"""Laws of a satellite that knows no attitude: what B-dot and the one of the Sun read and command,
+and what that does to a body."""
 
 from dataclasses import replace
 
@@ -6,9 +7,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from family import QUICK
+from family import QUICK, at, make
 from laws import drawn
 from rbgym.agents import controllers
+from rbgym.agents.controllers.sun import sun_direction
 from rbgym.agents.judge import make_card, tables
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
@@ -139,3 +141,45 @@ def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():
     assert full.success_rate < 0.4
     # What is left turns about the field, where there is no torque: it follows that, and no more.
     assert np.nanmedian(full.played.rate_error[-1]) > 0.005
+
+
+SIDES = np.vstack([np.eye(3), -np.eye(3)])
+SUNS = np.random.default_rng(1).normal(size=(99, 3))
+SUNS /= np.linalg.norm(SUNS, axis=1, keepdims=True)
+
+
+def test_cells_without_noise_give_the_direction_and_in_the_dark_none():
+    found = sun_direction(np.maximum(SUNS @ SIDES.T, 0.0), SIDES)
+    np.testing.assert_allclose(found, SUNS, rtol=0, atol=2e-6)
+    assert not sun_direction(0.03 * SUNS @ SIDES.T, SIDES).any()
+
+
+def test_the_torque_turns_the_shortest_way_and_in_the_dark_brakes():
+    law, still = controllers.make("sun_pointing", make("SunAcquisition-v0")).law, 0.0 * SUNS
+    turn = law.towards(SUNS, still) @ np.linalg.inv(law.inertia)
+    lever = np.cross([0.0, 0.0, 1.0], SUNS)
+    cosine = np.sum(turn * lever, axis=1) / np.linalg.norm(turn, axis=1)
+    np.testing.assert_allclose(cosine, np.linalg.norm(lever, axis=1), rtol=0, atol=0.01)
+    assert (np.sum(law.towards(still, SUNS) * SUNS, axis=1) < 0).all()
+
+
+@pytest.mark.compiled
+def test_a_satellite_with_its_back_to_the_sun_turns_its_panels_there():
+    env, noon = make("SunAcquisition-v0"), {"orbit_phase": 0.0, "season": 0.0, "node": 0.0}
+    back = np.array([1.0, 0.0, -1.0, 0.0]) / np.sqrt(2.0)
+    seen, info = at(env, back, (0.0, 0.0, 0.05), **noon)
+    assert info["attitude_error"] > 3.141
+    law = controllers.make("sun_pointing", env)
+    for _ in range(120):
+        seen, _, _, _, info = env.step(law.predict(seen)[0])
+    assert info["is_success"]
+
+
+def test_b_dot_commands_the_same_where_nothing_but_the_field_is_shown():
+    found = []
+    for env_id, before in (("SafeMode-v0", 0), ("MagneticDetumble-v1", 7)):
+        law, rows = controllers.make("b_dot", make(env_id)), np.zeros((2, before + 3))
+        rows[:, before:] = SUNS[:2]
+        found.append(law.predict(rows[1], law.predict(rows[0])[1])[0])
+    np.testing.assert_array_equal(*found)
+    assert np.abs(found[0]).max() > 0.1

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
-from orbits import OVAL, ROUND, sun
-from rbgym.envs.orbit import EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE
+from orbits import OVAL, ROUND, newton, sun
+from rbgym.envs.orbit import EARTH_RADIUS, EARTH_RATE
 from rbgym.envs.parts.disturbances import density
 from rbgym.quaternion import to_matrix
 from refusals import refused
@@ -24,21 +23,6 @@ PLATES = [
 ]
 BALL = {"area": 0.06, "centre": (0.02, 0, 0.05)}
 DIPOLE = (0.01, -0.02, 0.03)
-
-
-def newton(orbit, phase):
-    """Position [m] and velocity [m/s] in world axes, from the elements."""
-    e, i, w = orbit.eccentricity, orbit.inclination, orbit.perigee
-    a = (EARTH_RADIUS + orbit.altitude) / (1 - e)
-    mean = math.remainder(math.tau * phase - w, math.tau)
-    E = brentq(lambda E: E - e * math.sin(E) - mean, -4, 4, xtol=1e-15, rtol=1e-15)
-    flat = math.sqrt(1 - e * e)
-    r = a * np.array([math.cos(E) - e, flat * math.sin(E), 0])
-    v = math.sqrt(EARTH_GRAVITY / a) / (1 - e * math.cos(E))
-    v = v * np.array([-math.sin(E), flat * math.cos(E), 0])
-    turn = np.array([[math.cos(w), -math.sin(w), 0], [math.sin(w), math.cos(w), 0], [0, 0, 1]])
-    lean = np.array([[1, 0, 0], [0, math.cos(i), -math.sin(i)], [0, math.sin(i), math.cos(i)]])
-    return lean @ turn @ r, lean @ turn @ v
 
 
 def pushed(env, q, **phases):

@@ -18,6 +18,7 @@ def stepped(count, env_id="RigidTop-v0", **kwargs):
     """The info of a step: of one env, or of `count` as a vector."""
     made = many(env_id, count, **kwargs) if count else make(env_id, **kwargs)
     made.reset(seed=3)
+    made.action_space.seed(3)
     return made.step(made.action_space.sample())[4]
 
 

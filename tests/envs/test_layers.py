@@ -11,6 +11,7 @@ import pytest
 
 from layers import TASKS, VALUES, changed, combinations, flat, may_change
 from rbgym import RigidBody, compound
+from rbgym.envs.actuators import Torque
 from rbgym.envs.arguments import ARGUMENTS, Arguments
 from rbgym.envs.layers import leaves
 from refusals import refused_and_unchanged
@@ -149,6 +150,9 @@ def test_a_part_of_the_tasks_own_actuator_is_taken_away_by_none_but_not_the_last
         assert effector == parts(make(task))[1].effector
     with pytest.raises(ValueError, match="actuator must keep an element that makes torque"):
         make("AttitudeSlew-v1", actuator={"torque": None})
+    effector = parts(make("MomentumDumping-v0", actuator={"magnetorquers": None, "torque": {}}))[1]
+    assert effector.effector.wheels == parts(env)[1].effector
+    assert type(effector.effector.other) is Torque
 
 
 def test_wheels_beside_coils_are_replaced_and_the_coils_stay():

@@ -1,4 +1,4 @@
-"""One orbit for all that needs it: against Newton's equation and formulas in other frames."""
+"""One orbit for all that needs it: against the elements' formulas and formulas in other frames."""
 
 import math
 from datetime import datetime, timedelta
@@ -7,14 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import ppigrf
 import pytest
-from scipy.integrate import solve_ivp
 from sgp4 import api, model, propagation
 
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from laws import flown
-from orbits import OVAL, ROUND, sun
+from orbits import OVAL, ROUND, newton, sun
 from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
@@ -30,22 +29,6 @@ TILTED = (0.8, 0.36, -0.48, 0.0)
 PULL = {"gravity_gradient": True}
 PLACES = "quaternion", "orbit_phase", "earth_phase", "season", "node"
 FREELY = {"max_episode_steps": -1}
-
-
-def flight(orbit, seconds):
-    """Positions [m] and velocities [m/s] (n, 6), world axes, so many seconds after the perigee, by
-    the textbook's elements and Newton's equation."""
-    rp, e = EARTH_RADIUS + orbit.altitude, orbit.eccentricity
-    a, i, w = rp / (1 - e), orbit.inclination, orbit.perigee
-    out = np.array([np.cos(w), np.sin(w) * np.cos(i), np.sin(w) * np.sin(i)])
-    on = np.array([-np.sin(w), np.cos(w) * np.cos(i), np.cos(w) * np.sin(i)])
-    start = np.concatenate([rp * out, math.sqrt(EARTH_GRAVITY * (1 + e) / (1 - e) / a) * on])
-
-    def fall(_t, y):
-        return [*y[3:], *(-EARTH_GRAVITY * y[:3] / np.linalg.norm(y[:3]) ** 3)]
-
-    span = (0, max(seconds))
-    return solve_ivp(fall, span, start, "DOP853", seconds, rtol=1e-12, atol=1e-6).y.T
 
 
 def dipole(position, hour):
@@ -77,9 +60,9 @@ def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(gi
         env, TILTED, (1e-3, -2e-3, 1e-3), orbit_phase=orbit.perigee / math.tau,
         earth_phase=hour / math.tau,
     )  # fmt: skip
-    times = 10.0 * np.arange(300)
-    for time, y in zip(times, flight(orbit, times), strict=True):
-        r, v, q = y[:3], y[3:], env.state["quaternion"]
+    for time in 10.0 * np.arange(300):
+        r, v = newton(orbit, (orbit.perigee + orbit.rate * time) / math.tau)
+        q = env.state["quaternion"]
         B = rotate_inverse(q, dipole(r, hour + EARTH_RATE * time)) / (2 * env.actuator.field)
         np.testing.assert_allclose(observation[10:13], B, rtol=0, atol=3e-7)
         # The potential energy is what the energy has beside the kinetic one, or Jacobi's integral.
@@ -142,12 +125,11 @@ def test_sun_and_shadow_are_where_the_calendar_and_a_cylinder_say():
     orbit = Orbit(**OVAL)
     record = orbit.record(sun=True)
     physics, buffer = SimpleNamespace(potential_row=lambda: 0), np.zeros(4 * LANES)
-    times = np.linspace(0, math.tau / orbit.rate, 200)
-    places, dark = flight(orbit, times)[:, :3], []
+    phases, dark = orbit.perigee / math.tau + np.arange(200) / 199, []
     for season, node in ((0.3, -2.0), (2.2, 0.7), (-1.0, 1.2)):
         towards = sun(season, node)
-        for time, r in zip(times, places, strict=True):
-            phase = orbit.perigee / math.tau + orbit.rate * time / math.tau
+        for phase in phases:
+            r, _ = newton(orbit, phase)
             buffer[::LANES] = phase, 0.0, season / math.tau, node / math.tau
             found = record.sunwards(physics, buffer, 0)
             np.testing.assert_allclose(found, towards, rtol=0, atol=1e-12)

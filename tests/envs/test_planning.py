@@ -88,7 +88,8 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\) before get_state\(\)"):
         env.get_state()
     env.reset(seed=0)
-    state = env.get_state()
+    state, other = env.get_state(), make(SLEW, body={"inertia": [0.2, 0.3, 0.4]})
+    other.reset(seed=0)
     rows, generator = state["rows"], state["generator"]
     for bad, message in (
         (rows, "state must be what get_state gives"),
@@ -99,6 +100,7 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
         ({"rows": rows, "generator": generator | np.uint64(1 << 40)}, "generator"),
         ({"rows": rows, "generator": generator & np.uint64(0)}, "generator"),
         ({"rows": rows, "generator": [[1, 2], [3]]}, "uint64"),
+        (other.get_state(), r"must be of this body, whose principal moments are \[0.18"),
     ):
         with pytest.raises(ValueError, match=message):
             env.set_state(bad)

@@ -13,7 +13,7 @@ import rbgym
 from family import SLEW, at, make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
-from rbgym.envs.actuators import MagneticCoils, ReactionWheels
+from rbgym.envs.actuators import Lag, MagneticCoils, ReactionWheels
 from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.satellites import SATELLITES, Satellite
@@ -105,6 +105,16 @@ def test_a_target_swings_as_fast_as_the_satellite_can_follow(name):
     assert copy.reference(0.5) == env.task.reference(0.5)
 
 
+@pytest.mark.parametrize(
+    "kwargs", [{"rate_limit": 1.0}, {"success": {"seconds": 2.0}}, {"satellite": "microsat-330"}]
+)
+def test_an_env_of_another_task_goes_on_as_its_pickle(kwargs):
+    env = make(SLEW, **kwargs)
+    env.reset(seed=0)
+    twin, action = pickle.loads(pickle.dumps(env)), np.full(3, 0.5, np.float32)
+    np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
+
+
 def test_the_sensors_of_a_satellite_are_those_of_its_env():
     sensor = {"gyro": {"angle_walk": 1e-4}, "star_tracker": {"across_boresight": 1e-4}}
     mine = {"body": BODY, "torque": 0.1, "sensor": sensor}
@@ -139,6 +149,34 @@ def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
     for _ in range(20):
         observation = env.step(env.action_space.sample())[0]
         assert observation in env.observation_space
+
+
+def test_names_of_parts_and_what_a_difficulty_adds_are_the_satellites():
+    own = SATELLITES["microsat-330"]().wheels
+    for actuator in (
+        "wheels",
+        {"wheels": {}},
+        ["wheels"],
+        {"wheels": {}, "lag": {"time_constant": 1}},
+    ):
+        env = make("ReactionWheelSlew-v1", satellite="microsat-330", actuator=actuator)
+        assert env.actuator == own, actuator
+    four = SATELLITES["cubesat-6u"]().wheels
+    assert make(SLEW, satellite="cubesat-6u", actuator="pyramid").actuator == four
+    assert make(SLEW, actuator={"wheels": own}).actuator == own
+    more = ["wheels", "magnetorquers"]
+    hard = {"satellite": "innocube-3u", "difficulty": "hard"}
+    envs = [make("MomentumDumping-v0", **hard, **given) for given in ({}, {"actuator": more})]
+    assert envs[0].actuator == envs[1].actuator
+    meter = {"magnetometer": {"noise": 1e-6, "bias": 2e-6}}
+    mine = Satellite(BODY, coils={"dipole": 0.4}, sensor=meter)
+    sensor = make("SafeMode-v0", satellite=mine, difficulty="hard").episodes.setup.parts.sensor
+    assert (sensor.field_noise, sensor.field_bias) == (1e-6, 2e-6)
+    docking = [make("FreeFlyer-v0", **one) for one in ({}, {"satellite": "servicer-100"})]
+    one, other = (e.task.shape.rate_weight * e.rate_limit**2 for e in docking)
+    assert one == pytest.approx(other, rel=1e-12)
+    slow = replace(AttitudeSlewEnv.task, actuator=[ReactionWheels.pyramid(), Lag(0.1)])
+    assert slow.effector() == ReactionWheels.pyramid()
 
 
 def test_coils_of_a_satellite_act_in_the_task_of_coils():
@@ -299,6 +337,7 @@ def test_what_no_episode_has_the_time_for_is_told():
     (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "force": 0.0}}, "Satellite.force must"),
     (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "sensor": {"gyros": {}}}},
      "did you mean 'gyro'"),
+    ("ReactionWheelSlew-v1", {"torque_scale": 0.01}, "torque_scale must leave a motor"),
     (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
     (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 1.13184\]"),
     ("Detumble-v1", {"success": {"angle": 0.1}}, "success must have keys from"),

@@ -16,11 +16,6 @@ FORK = pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning"
 forks = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
 
 
-@pytest.mark.parametrize("env_id", [TOP, SLEW])
-def test_one_two_three_and_five_threads_give_the_same_bits(env_id):
-    assert len({digest(env_id, 40, threads) for threads in (1, 2, 3, 5)}) == 1
-
-
 @FORK
 @forks
 def test_a_process_forked_from_one_with_threads_gives_the_same_bits():

@@ -130,25 +130,23 @@ class Target:
         """Make the call; AssertionError unless it keeps the contract."""
         before = None if self.untouched is None else self.untouched()
         edge = self.plain and any(at_the_edge(arguments[name]) for name in replaced)
-        try:
-            with (
-                nothing_changed(arguments, self.name),
-                strictly("ignore" if edge else "error"),
-                within(SECONDS),
-            ):
-                result = self.call(**arguments)
-        except ValueError as error:
-            self._names_it(str(error), replaced)
-        except (Deliberate, IntegrationError, gym.error.Error, *self.also):
-            pass
-        except TypeError as error:
-            if not (_of_a_class(error, arguments) or any(w in str(error) for w in _SIGNATURE)):
-                raise
-        else:
-            self._takes_numbers_only(arguments, replaced)
-            if self.finite and not edge:
-                all_finite(result)
-            return
+        with nothing_changed(arguments, self.name):
+            try:
+                with strictly("ignore" if edge else "error"), within(SECONDS):
+                    result = self.call(**arguments)
+            except ValueError as error:
+                self._names_it(str(error), replaced)
+            except (Deliberate, IntegrationError, gym.error.Error, *self.also):
+                pass
+            except TypeError as error:
+                told = any(words in str(error) for words in _SIGNATURE)
+                if not (told or _of_a_class(error, arguments)):
+                    raise
+            else:
+                self._takes_numbers_only(arguments, replaced)
+                if self.finite and not edge:
+                    all_finite(result)
+                return
         if self.untouched is not None:
             assert same(before, self.untouched()), f"{self.name} was refused and changed something"
 

@@ -10,7 +10,6 @@ import step_functions as steps
 from family import SMOOTH
 from rbgym import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.quaternion import normalized
-from rbgym.registration import ENVIRONMENTS
 from rbgym.testing import EnvSubject, assert_torque_free_invariants, measure
 from refusals import refused
 
@@ -59,13 +58,6 @@ def foreign(step=steps.exact, **options):
     own = {name: options.pop(name) for name in ("horizon", "leak", "at_rest") if name in options}
     env = FreeBody(step, **own)
     return EnvSubject(env, inertia=INERTIA, read=read, **{"place": place, "steps": 100, **options})
-
-
-@pytest.mark.interpreted
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_every_registered_environment_keeps_its_invariants_under_zero_action(env_id):
-    with gym.make(env_id, **SMOOTH.get(env_id, {})) as env:
-        assert_torque_free_invariants(env, steps=60, options=TUMBLING)
 
 
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1"])

@@ -97,6 +97,16 @@ def test_an_arithmetic_error_of_the_step_and_an_attitude_of_length_zero_count_as
     assert measure(lambda q, w, dt: (0 * q, w), inertia=INERTIA, steps=3).norm.max == math.inf
 
 
+def test_a_step_that_was_refused_leaves_nothing_for_the_next():
+    step, plain = (integrator_step(INERTIA, "pdmv") for _ in range(2))
+    q, w = step(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.1, 0.2, 0.3]), 0.01)
+    for dt, error in ((-0.01, ValueError), (1e3, ArithmeticError)):
+        with pytest.raises(error):
+            step(np.array([0.0, 1.0, 0.0, 0.0]), np.array([3.0, 1.0, 2.0]), dt)
+        for one, other in zip(step(q, w, 0.01), plain(q, w, 0.01), strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-15)
+
+
 def test_energy_error_is_relative_and_dated():
     def jumps(q, omega, dt):
         jumps.calls += 1

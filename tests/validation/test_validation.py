@@ -1,15 +1,18 @@
 """The validation suite holds for the catalogue as it is, and sees through false declarations."""
 
 import math
+import os
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from rbgym import integrators
+from rbgym.engine import derivatives
 from rbgym.engine.batch import IntegrationError
-from rbgym.validation import declared, validate
+from rbgym.validation import declared, measured, validate, validate_derivatives
 from rbgym.validation.cases import CASES, Case, applicable
 from rbgym.validation.declarations import conservation, reference, symmetry
 from refusals import refused
@@ -155,3 +158,38 @@ def test_the_reference_of_the_order_has_converged(case):
 )
 def test_what_cannot_be_measured_is_refused(given):
     validate(**{"names": ["akw"], **given})
+
+
+def test_a_process_that_is_killed_ends_the_validation_with_a_clear_error():
+    with pytest.raises(ChildProcessError, match="one of 1 processes ended before its work was"):
+        measured([partial(os._exit, 7)], jobs=3)
+
+
+def test_more_processes_than_tasks_are_not_started():
+    assert measured([partial(abs, -1)], jobs=10**9) == [1]
+    assert measured([partial(abs, -n) for n in range(6)], jobs=2) == [*range(6)]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("akw", "none"), ("exact:4", "heavy_top")])
+def test_the_derivatives_are_those_of_the_steps(name, kind):
+    (claim,) = validate_derivatives([name], cases=[kind])
+    assert (claim.integrator, claim.case, claim.quantity) == (name, kind, "derivatives")
+    assert claim.passed
+    assert claim.measured > 0.0  # the differences have their round-off
+
+
+def test_a_small_error_along_one_input_is_seen(monkeypatch):
+    right = derivatives.jacobian
+
+    def wrong(*args):
+        found = right(*args)
+        return replace(found, inertia=found.inertia * (1.0 + 1e-8))
+
+    monkeypatch.setattr(derivatives, "jacobian", wrong)
+    (claim,) = validate_derivatives(["akw"], cases=["none"])
+    assert not claim.passed
+
+
+def test_unknown_cases_are_refused():
+    with pytest.raises(ValueError, match="cases must be among"):
+        validate_derivatives(["akw"], cases=["moon"])
