@@ -128,10 +128,10 @@ def _report(done: Training, left: int) -> None:
     line = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
     line += f", {summary(found['test'])}" if "test" in found else ""
     typer.echo(plain(f"{line}: {done.folder.policy}"))
-    if "idle" in found:  # with those of the law, on the validation set
-        typer.echo(f"doing nothing: {summary(found['idle'])}")
+    if "idle" in found:
+        typer.echo(f"doing nothing, on the validation set: {summary(found['idle'])}")
         if law := found.get("teacher"):
-            typer.echo(f"{law['law']}: {summary(law)}")
+            typer.echo(f"{law['law']}, on the validation set: {summary(law)}")
             if is_better(law, found["judgements"][found.get("kept", 0)]):
                 line = "the law is better: try more --set iterations or rounds, or another --seed"
                 typer.echo(line)

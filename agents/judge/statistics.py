@@ -67,6 +67,10 @@ def differences(
             continue
         middle: Callable[[Array], Any] = _interquartile_mean if name == "return" else np.mean
         found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
+    value, low, high = found["success"]
+    if low == high:  # no start differs from the others, and more might: Clopper & Pearson (1934)
+        unseen = 1.0 - (0.5 * (1.0 - _SHARE)) ** (1.0 / ours["success"].shape[1])
+        found["success"] = Interval(value, max(value - unseen, -1.0), min(value + unseen, 1.0))
     ahead: Callable[..., float] = lambda a, b: float(0.5 * np.sign(a[:, None] - b).mean())  # noqa: E731
     found["improvement"] = interval(ours["return"], ahead, theirs["return"])
     return found

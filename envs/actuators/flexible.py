@@ -66,7 +66,8 @@ class FlexibleModes(Element):
     the body held, one for all modes or one for each. The RigidBody's inertia must exclude
     sum d d^T over the couplings d, as that of wheels. An episode begins undeformed, moving with the
     body. State: `deflection` [kg^0.5 m], `deflection_rate` [kg^0.5 m/s], and the heat `dissipated`
-    [J]; the observation shows the first two. Several of these in an actuator add up.
+    [J]; the observation shows the first two. Several of these in an actuator add up, and replace
+    those of the task.
 
     Raises ValueError for more than four modes, for numbers out of range, and for a mode that its
     damping or its body would keep from vibrating.

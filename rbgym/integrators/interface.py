@@ -69,8 +69,8 @@ class Scheme(Record):
 
     @required
     def finish(self, potential, body, step, x):
-        """The state after the step: attitude (w, x, y, z), momentum in world axes [kg m^2/s], work
-        of the torque u [J], memory.
+        """The state after the step: attitude (w, x, y, z) of unit length, momentum in world axes
+        [kg m^2/s], work of the torque u [J], memory.
 
         potential: `potential.torque(u, o)` is the sum of both torques [N m] at the direction o, and
         `to_body(turn, step.o_0)` that direction after a turn. body: a `Body`. step: a `Step`. x:

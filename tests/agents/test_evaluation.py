@@ -173,7 +173,8 @@ def test_seeds_that_differ_widen_an_interval():
 def test_a_difference_is_of_the_same_starts_and_nothing_differs_from_itself():
     pd, idle = (evaluate(law, "Detumble-v1", 12).played for law in ("pd", "idle"))
     found = differences([pd], [idle])
-    assert found["success"] == (1.0, 1.0, 1.0)
+    # Twelve of twelve starts may differ with a chance of 2.5 % if each does with this one.
+    assert found["success"] == pytest.approx((1.0, 0.025 ** (1 / 12), 1.0))
     assert found["improvement"].value == 0.5
     assert found["return"].low > 0.0
     assert "cost" not in found
