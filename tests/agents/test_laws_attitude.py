@@ -1,14 +1,24 @@
-"""Quaternion feedback and geometric tracking: against other formulations and a target's motion in
-closed form, and what they do to a body."""
+"""Laws of attitude with a memory or without: against other formulations and a target's motion
+in closed form, and what they do to a body."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK, SLEW, at, quick
 from laws import BODY, FREE, J, drawn, law_of, slew, vee
-from rbgym.agents.controllers import AttitudePD, GeometricTracking, Hysteretic, QuaternionFeedback
+from rbgym.agents import controllers
+from rbgym.agents.controllers import (
+    AttitudePD,
+    AttitudePID,
+    GeometricTracking,
+    Hysteretic,
+    QuaternionFeedback,
+)
 from rbgym.agents.judge import evaluate
 from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import (
+    canonicalized,
     conjugate,
     from_rotation_vector,
     multiply,
@@ -199,3 +209,128 @@ def test_a_slender_body_turns_as_soon_as_with_pd():
     }
     assert found["geometric"].success_rate == 1.0
     assert found["geometric"].settling_time < 1.2 * found["pd"].settling_time
+
+
+def test_beyond_delta_the_memory_changes_to_the_short_way():
+    law = law_of(Hysteretic, delta=0.2)
+    q = np.array([[np.cos(a / 2), 0, 0, np.sin(a / 2)] for a in (3.0, 3.3, 3.6)])
+    assert (q[:, 0] > -0.2).tolist() == [True, True, False]
+    still = np.zeros((3, 3))
+    u, (h, *_) = law.feedback((q, still, still), (np.ones(3), q, still), None)
+    assert h.tolist() == [1, 1, -1]
+    assert (u[:, 2] < 0).tolist() == [True, True, False]
+
+
+def test_an_episode_starts_with_the_nearer_way():
+    law = law_of(Hysteretic)
+    q, omega = drawn(40)
+    wrong = (-np.sign(q[:, 0]), q, 0 * omega)
+    starts = np.arange(40) % 2 == 0
+    _, (h, *_) = law.feedback((q, omega, 0 * omega), wrong, starts)
+    np.testing.assert_array_equal(h[starts], np.sign(q[starts, 0]))
+    kept = ~starts & (np.abs(q[:, 0]) < law.delta)
+    assert kept.any()
+    np.testing.assert_array_equal(h[kept], wrong[0][kept])
+    torque, _ = law.feedback((q, omega, 0 * omega), None, None)
+    np.testing.assert_array_equal(torque, law_of(AttitudePD).torque(q, omega, 0 * omega))
+
+
+def test_the_law_itself_remembers_nothing_between_calls():
+    law = controllers.make("hysteretic", gym.make("ReactionWheelSlew-v1"))
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([drawn(8)[0], rng.uniform(-0.1, 0.1, (8, 7))], axis=1)
+    states = [(sign * np.ones(8), rows[:, :4], np.zeros((8, 3))) for sign in (1, -1, 1)]
+    a, b, again = (law.predict(rows, s, np.zeros(8, bool)) for s in states)
+    assert (a[0] != b[0]).any()
+    np.testing.assert_array_equal(a[0], again[0])
+    np.testing.assert_array_equal(states[0][0], 1)
+    one = law.predict(rows[0], (np.ones(1), rows[:1, :4], np.zeros((1, 3))), np.array([False]))
+    np.testing.assert_array_equal(one[0], a[0][0])
+
+
+def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hysteretic_law():
+    """As in the paper: the noise shows the body beyond the half turn, whichever side it is on."""
+    noise, z = 0.1, np.array([0.0, 0.0, 1.0])
+    angle, switches = {}, {}
+    for name in ("pd", "hysteretic"):
+        env = gym.make(SLEW, **QUICK[SLEW])
+        seen, _ = at(env, from_rotation_vector((np.pi - 0.02) * z))
+        law, memory, actions = controllers.make(name, env, frequency=0.4), None, []
+        for _ in range(300):
+            # The true angle in (0, 2 pi), of the observation's w >= 0.
+            true = 2 * np.arctan2(*(seen[[3, 0]] * (np.sign(seen[3]) or 1.0)))
+            near = abs(true - np.pi) < noise
+            off = near * noise * np.sign(np.pi - true) * z
+            shown = multiply(seen[:4], from_rotation_vector(off))
+            row = np.concatenate([canonicalized(shown), seen[4:]])
+            action, memory = law.predict(row, memory, np.array([memory is None]))
+            actions.append(action[2])
+            seen = env.step(action)[0]
+        angle[name] = 2 * np.arccos(min(abs(env.unwrapped.state["quaternion"][0]), 1.0))
+        switches[name] = int((np.diff(np.sign(actions[:150])) != 0).sum())
+    assert angle["pd"] > 3.0
+    assert angle["hysteretic"] < 0.1
+    assert switches["pd"] > 10
+    assert switches["hysteretic"] <= 2
+
+
+def held(name, disturbance, steps=600, start=None):
+    """Rotation vectors (steps, 3) of a satellite from a start beside its target, at rest, under a
+    torque that nobody tells the law of."""
+    env = gym.make(SLEW, **quick(SLEW, disturbance=disturbance, max_episode_steps=steps))
+    seen, _ = at(env, from_rotation_vector(np.zeros(3) if start is None else start))
+    law, memory, path = controllers.make(name, env), None, []
+    for _ in range(steps):
+        action, memory = law.predict(seen, memory)
+        seen = env.step(action)[0]
+        path.append(2 * seen[1:4].astype(float))
+    return law, np.array(path)
+
+
+def test_the_offset_that_pd_has_under_a_steady_torque_is_gone():
+    push = np.array([2e-3, -1e-3, 1.5e-3])
+    disturbance = {"constant": push.tolist()}
+    pd, with_offset = held("pd", disturbance)
+    _, without = held("pid", disturbance)
+    # Torque over stiffness: J n^2 x = d.
+    offset = np.linalg.solve(np.asarray(pd.inertia) * pd.frequency**2, push)
+    assert np.abs(offset).max() > np.radians(0.5)
+    np.testing.assert_allclose(with_offset[-1], offset, rtol=1e-3, atol=1e-6)
+    assert np.abs(without[-1]).max() < 1e-6 < np.abs(without).max() < np.abs(offset).max()
+
+
+def test_within_its_limits_it_is_the_integral_of_error_and_rate():
+    """u = J (-n^2 x - 2 z n omega - e), T e = omega + sum of dt (n^2 x + 2 z n omega): of PID."""
+    law, rng = law_of(AttitudePID, frequency=0.7, damping=0.9), np.random.default_rng(2)
+    state, total, first = None, 0.0, None
+    for _ in range(20):
+        # However the body moves, and whatever pushes it.
+        q, omega = from_rotation_vector(0.3 * rng.normal(size=(5, 3))), rng.normal(size=(5, 3))
+        first = omega if first is None else first
+        u, state = law.feedback((q, omega, 0 * omega), state, None)
+        proportional = 2 * 0.7**2 * q[:, 1:] + 2 * 0.9 * 0.7 * omega
+        e = (omega - first + total) / law.integral_time
+        expected = (-proportional - e) @ J + np.cross(omega, omega @ J)
+        np.testing.assert_allclose(u, expected, rtol=1e-9, atol=1e-9)
+        total = total + law.dt * proportional
+    with pytest.raises(ValueError, match="state must be what the last call returned for 3 lanes"):
+        law.feedback((q[:3], omega[:3], 0 * omega[:3]), state, None)
+
+
+def test_an_episode_starts_as_pd_and_the_estimate_is_at_most_an_eighth_of_the_limits():
+    q, omega = drawn(40)
+    pid, pd = (law_of(cls, (0.5, 0.4, 0.3), frequency=0.5) for cls in (AttitudePID, AttitudePD))
+    seen = q, 0.1 * omega, 0 * omega
+    wound = np.full((40, 3), 9.0), omega, omega, None
+    np.testing.assert_array_equal(pid.feedback(seen, wound, np.ones(40, bool))[0], pd.torque(*seen))
+    e = pid.feedback(seen, wound, np.zeros(40, bool))[1][0]
+    assert np.abs(e @ J / pid.limits).max(axis=1) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("angle", [1.0, 2.0, 3.0])
+def test_a_large_slew_does_not_wind_the_integral_up(angle):
+    axis = np.array([0.6, 0.0, 0.8])
+    pd, pid = (held(name, None, 400, angle * axis)[1] @ axis for name in ("pd", "pid"))
+    # Summed up from the start it would be 0.26, 0.86 and 1.6 rad beyond.
+    assert pid.min() > pd.min() - 3e-3
+    assert np.abs(pid[-1]) < 1e-6
