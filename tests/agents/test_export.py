@@ -403,7 +403,7 @@ def test_the_contract_is_read_back(env_id, tmp_path):
     quantities = numbers * spread(seen, "scale")
     by_name = {one["name"]: quantities[one["first"] :][: one["size"]] for one in seen}
     told = {one["name"]: (one["unit"], one["frame"]) for one in seen}
-    if "angular_velocity" in by_name:
+    if "angular_velocity" in by_name and not env.episodes.setup.parts.sensor.is_noisy():
         wanted = state["angular_velocity"]
         np.testing.assert_allclose(by_name["angular_velocity"], wanted, rtol=0, atol=1e-5)
         assert told["angular_velocity"] == ("rad/s", "body axes")

@@ -45,7 +45,8 @@ static int find_sun(const real *observation, real sun[3])
         }
         independent = invert(square, inverse);
         for (i = 0; i < 3; i++) {
-            sun[i] = (real)(inverse[i][0] * sum[0] + inverse[i][1] * sum[1] + inverse[i][2] * sum[2]);
+            c = inverse[i][0] * sum[0] + inverse[i][1] * sum[1] + inverse[i][2] * sum[2];
+            sun[i] = (real)c;
         }
         for (k = 0; k < CELLS; k++) { lit[k] = dot(sun, NORMALS[k]) > -(real)1e-6 ? 1 : 0; }
     }
