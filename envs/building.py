@@ -214,7 +214,8 @@ class Building:
             varied, channels = given.randomization or (), self.actuator.record.channels()
             also = Both(also, parameters.columns_of(shown, varied, sensor, channels, self.body))
         seen = self._observation(form)
-        if self.may_blind and not seen.rates_width() and not seen.form.width():
+        stars = getattr(sensor, "tracker", More()).width()
+        if self.may_blind and not (seen.rates_width() or seen.form.width() or stars):
             raise ValueError(
                 "faults['kinds'] must not have 'sensor' where observations show neither attitude "
                 f"nor rates, got {given.faults!r}"

@@ -60,11 +60,12 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     whole = words.tolist() if fits else [0] * 6
     if not whole[2] & 1 or whole[4] > 1 or whole[5] >> 32:  # PCG64 has none such
         raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
-    rows, moments = rows.reshape(-1, r), episodes.batch.bodies[0].moments.tolist()
-    if not episodes.batch.varies and (rows[:, J : J + 3] != moments).any():
+    rows, moments = rows.reshape(-1, r), episodes.batch.bodies[0].moments
+    others = (rows[:, J : J + 3] != moments).any(axis=1)
+    if others.any() and not episodes.batch.varies:
         raise ValueError(
-            f'state["rows"] must be of this body, whose principal moments are {moments}, got '
-            f"{rows[0, J : J + 3].tolist()}"
+            f'state["rows"] must be of this body, with the principal moments {moments.tolist()}, '
+            f"got {rows[np.argmax(others), J : J + 3].tolist()}"
         )
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 

@@ -182,6 +182,8 @@ class Satellite:
             slow, fast = k * reference.slow, k * reference.fast
             moving = partial(Wandering, amplitude=reference.amplitude, slow=slow, fast=fast)
             changes |= {"reference": moving, "more": task.more._replace(scale=limit)}
+        if task.split:  # it judges the angle alone
+            changes["rate"] = limit
         changes["torque"] = self.torque_limit()  # of wheels too, for other actuators in their place
         if wheels is not None:
             changes["momentum"] = self.wheels.momentum / wheels.momentum * task.momentum

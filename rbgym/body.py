@@ -155,7 +155,10 @@ class RigidBody:
         if known.count(body) != 1 and not (body is None and len(known) == 1):
             raise ValueError(f"body must name one of {known}, got {body!r}")
         k = 1 if body is None else 1 + known.index(body)
-        principal = cls(model.body_inertia[k], model.body_mass[k])
+        try:
+            principal = cls(model.body_inertia[k], model.body_mass[k])
+        except ValueError as error:
+            raise ValueError(f"body must have a mass, got {known[k - 1]!r}: {error}") from None
         return cls._weld([PlacedBody(principal, model.body_ipos[k], model.body_iquat[k])])
 
     @classmethod

@@ -234,6 +234,9 @@ def from_matrix(matrix: ArrayLike) -> Array:
     m = real("matrix", matrix)
     if m.shape[-2:] != (3, 3):
         raise ValueError(f"matrix must have shape (..., 3, 3), got shape {m.shape}")
+    off = np.abs(m @ np.swapaxes(m, -2, -1) - np.eye(3))
+    if not (off < 1e-6).all() or (np.linalg.det(m) < 0.0).any():
+        raise ValueError(f"matrix must be orthogonal with determinant 1, got {m.tolist()}")
     # 4 q q^T, whose row with the largest diagonal entry is q without cancellation.
     t, back = np.trace(m, axis1=-2, axis2=-1)[..., None, None], np.swapaxes(m, -2, -1)
     outer, skew = np.empty((*m.shape[:-2], 4, 4)), m - back

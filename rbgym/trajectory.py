@@ -49,9 +49,15 @@ class Trajectory:
 
     def errors(self) -> dict[str, Array]:
         """Error (n+1,) of each invariant at each instant: energy, angular_momentum and
-        vertical_momentum, relative if the reference is not zero, and quaternion_norm."""
+        vertical_momentum, relative unless the reference is zero, and quaternion_norm. An energy that
+        begins near zero is relative to the largest kinetic energy of the rotation."""
+        scale = None
+        if self.body is not None:
+            omega = self.angular_velocity
+            largest = float(np.max(np.sum(omega @ self.body.inertia * omega, axis=1)) / 2.0)
+            scale = largest if abs(self.energy[0]) < 1e-6 * largest else None
         return {
-            "energy": invariants.relative_energy_error(self.energy),
+            "energy": invariants.relative_energy_error(self.energy, scale),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
             "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
             _NORM: invariants.norm_error(self.quaternion),
@@ -92,7 +98,8 @@ def simulate(
     moves too and the body turns about it. Mandre's Runge-Kutta-Nystroem scheme solves both motions
     as one system: integrator="rkn4" (with no option but renormalise_every), no potential, no
     rotors. force and torque may be callables (t, position, velocity, quaternion, angular_velocity)
-    -> (3,), evaluated at each of the four stages of a step, so that the motion is of order four.
+    -> (3,), evaluated at each of the four stages of a step, so that the motion is of order four;
+    a torque for each step is refused.
 
     Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns if
     the scheme loses the spin of a slender heavy top in steps of dt.

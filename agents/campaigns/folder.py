@@ -189,13 +189,16 @@ def _fly(plan: Plan, group: int, path: Path, digests: dict[str, Any], folder: Pa
     """Fly a group of runs, and write its two files. folder: what paths of the plan are relative to.
     ValueError if a policy is not the one of these digests any more."""
     if Path.cwd() != folder:
-        os.chdir(folder)  # a worker may be left from another campaign
+        with suppress(OSError):  # another computer may not have it
+            os.chdir(folder)  # a worker may be left from another campaign
     with suppress(Exception):  # what cannot be copied raises any type
         # As in another process: no group changes an object for the next.
         plan = deepcopy(plan)
     pilot = Pilot(plan)
-    if pilot.digests() != digests:
-        raise ValueError("policies must stay the same while a campaign flies, but one was replaced")
+    now = pilot.digests()
+    named = [name for name, one in plan.policies.items() if isinstance(one, str)]  # read again
+    if changed := [name for name in named if now.get(name) != digests.get(name)]:
+        raise ValueError(f"policies must stay the same while a campaign flies, not so {changed}")
     setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
     instants = np.arange(0, steps, math.ceil(steps / _INSTANTS))

@@ -77,8 +77,6 @@ class Sample(NamedTuple):
             return Interval(value, -math.inf, math.inf)
         error = math.sqrt(float(np.sum(off**2)) * count / (count - 1.0)) / len(change)
         wide = float(t.ppf(0.5 * (1.0 + confidence), count - 1.0)) * error
-        if not off.any() and np.isin(self.values, (0.0, 1.0)).all():  # flags, all changed alike
-            wide = share_bounds(0.0, count, 0.5 * (1.0 + confidence))[1]
         return Interval(value, value - wide, value + wide)
 
 

@@ -126,7 +126,7 @@ def _report(done: Training, left: int) -> None:
         )
         return
     line = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
-    line += f", {summary(found['test'])}" if "test" in found else ""
+    line += f", on the test set: {summary(found['test'])}" if "test" in found else ""
     typer.echo(plain(f"{line}: {done.folder.policy}"))
     if "idle" in found:
         typer.echo(f"doing nothing, on the validation set: {summary(found['idle'])}")

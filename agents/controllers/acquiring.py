@@ -89,7 +89,8 @@ class Acquiring:
     factor of the gyros' column [rad/s]. dt: control period [s]. angle_walk, rate_walk,
     quantisation, bias: of the gyros, see `Instruments`. of_sun, of_field: variance of each
     component of a reading, in the units of its columns. normals: (k, 3), of coarse cells, body
-    axes; None for a fine Sun sensor. tracker: of a star tracker. ValueError for bad ones.
+    axes; None for a fine Sun sensor. tracker: of a star tracker. stays: as in `for_env`, to make a
+    filter for another env. ValueError for bad ones.
 
     Source: Black (1964), A passive system for determining the attitude of a satellite, AIAA J.
     2(7), for TRIAD; Lefferts, Markley & Shuster (1982), J. Guidance 5(5), for the filter.
@@ -106,6 +107,7 @@ class Acquiring:
     of_field: float
     normals: ArrayLike | None = None
     tracker: Any = None
+    stays: float = _STAYS
 
     def __post_init__(self) -> None:
         if not isinstance(self.places, Mapping):
@@ -126,7 +128,7 @@ class Acquiring:
         object.__setattr__(self, "places", places)
         for name in (*_OF_GYROS, *_POSITIVE):
             object.__setattr__(self, name, in_range(name, getattr(self, name), 0.0, _MOST))
-        for name in _POSITIVE:
+        for name in (*_POSITIVE, "stays"):
             positive(name, getattr(self, name))
         if not isinstance(self.tracker, StarTracker | None):
             raise ValueError(f"tracker must be a StarTracker or None, got {self.tracker!r}")
@@ -165,6 +167,7 @@ class Acquiring:
             of_field=max(of_field, least) + left,
             normals=normals,
             tracker=StarTracker(sensor) if "star_tracker" in columns else None,
+            stays=stays,
         )
 
     @cached_property

@@ -78,8 +78,9 @@ class AxisPD(BodyLaw):
         self.potential = checked(self.potential)
         usual = 1.0 if isinstance(self.potential, SoftWall) else self.sampled(10.0, 0.2)
         self.frequency = usual if self.frequency is None else self.frequency
+        self.refuse_gains("frequency", "damping")
         self.spin_time = 1.0 / self.frequency if self.spin_time is None else self.spin_time
-        self.refuse_gains("frequency", "damping", "spin_time")
+        self.refuse_gains("spin_time")
         heavy = isinstance(self.potential, HeavyTop | SoftWall)
         self.axis = np.asarray(self.potential.axis if heavy else (0.0, 0.0, 1.0))
         self.stiffness = 2 * self.frequency**2 * self.inertia

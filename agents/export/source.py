@@ -72,9 +72,12 @@ def export_c(
         raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     base = checked_env(env)
     policy = bare(policy, base)
+    law = getattr(policy, "pointing", policy)
+    while hasattr(law, "law"):
+        law = law.law
     for name in ("dt", "rate_limit"):
         here = getattr(base, name)
-        if (own := getattr(getattr(policy, "law", policy), name, None) or here) != here:
+        if (own := getattr(law, name, None) or here) != here:
             raise ValueError(f"policy must be made for an env with {name} {here!r}, got {own!r}")
     content = contract(base, policy, about)
     pieces, numbers, sharp = _parts(policy, sum(one["size"] for one in content["observation"]))

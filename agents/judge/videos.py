@@ -88,7 +88,7 @@ class _Play:
         self.scene = scene_of(self.env, 0, self.trail)
 
     def go_on(self, until: float) -> None:
-        while not self.over and self.taken * self.dt < until - 1e-9:
+        while not self.over and (self.taken + 1) * self.dt <= until + 1e-9:
             self.player.step()
             self.taken += 1
             self.over = bool(self.player.start[0])

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from rbgym.arguments import count, flag, positive
+from rbgym.arguments import count, flag, is_number, positive
 from rbgym.envs.arguments import in_range, keys
 
 _SHARES = ("gamma", "gae_lambda", "tau")  # must lie in [0, 1]: nothing converges beyond
@@ -140,7 +140,7 @@ def of_sb3(
             in_range(key, value, 0, 1)
         elif isinstance(usual, bool):
             flag(key, value)
-        elif isinstance(usual, int) and not isinstance(value, list | tuple):
+        elif isinstance(usual, int) and not (key == "train_freq" and not is_number(value)):
             found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
         elif isinstance(usual, float) or key == "target_kl":
             in_range(key, value, 0, math.inf)

@@ -212,8 +212,7 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
             raise ValueError(f"rates play no part with init_from, got {chosen['rates']!r}")
         if isinstance(network.memory, Attitude):  # whose filter is that of this env's sensors
             if not isinstance(finds := memory, Attitude):
-                stays = policy.config["hyperparameters"].get("attitude")
-                finds = Attitude(Acquiring.for_env(env, **({"stays": stays} if stays else {})))
+                finds = Attitude(Acquiring.for_env(env, network.memory.filter.stays))
             network = replace(network, memory=finds)
         else:
             require_period(policy, env_id, kwargs)

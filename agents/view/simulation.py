@@ -126,7 +126,7 @@ class TaskRun(_Run):
         if own.get("torque"):
             raise ValueError(f"disturbance must leave the torque to the page's push, got {own!r}")
         push = {"torque": lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))}
-        kwargs["disturbance"] = own | push
+        kwargs |= {"disturbance": own | push, "info": None}
         env = gym.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
         self._player = Player(one.policy, env, Starts([], [seed]))
         base: Any = env.unwrapped

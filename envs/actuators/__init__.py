@@ -151,7 +151,7 @@ def merge(below: Any, above: Any) -> list[Element]:
         for kinds in ((ReactionWheels,), (MagneticCoils, Torque)):
             if isinstance(new, kinds):
                 halves = [*(half for half in halves if not isinstance(half, kinds)), new]
-        if new is None or new in halves:
+        if new in halves or (new is None and len(halves) < 2):
             [named[Effector]] = _combine(halves)
     return [*{**parts, **named}.values()]
 

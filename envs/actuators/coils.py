@@ -42,8 +42,10 @@ class MagneticCoils(Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.orbit, Mapping):
+            object.__setattr__(self, "orbit", resolve_orbit(self.orbit))
         if not isinstance(self.orbit, Orbit | None):
-            raise ValueError(f"MagneticCoils.orbit must be an Orbit, got {self.orbit!r}")
+            raise ValueError(f"MagneticCoils.orbit must be an Orbit or a dict, got {self.orbit!r}")
         if self.altitude is not None:
             positive("MagneticCoils.altitude", self.altitude)
         if self.inclination is not None:

@@ -314,6 +314,8 @@ class Viewer:
                     f"render_mode='human' needs a screen ({problem}); 'rgb_array' needs none"
                 ) from problem
             self._clock = pygame.time.Clock()
+        if pygame.display.get_surface().get_size() != picture.shape[:2]:  # another env's
+            pygame.display.set_mode(picture.shape[:2])
         pygame.surfarray.blit_array(pygame.display.get_surface(), picture)
         pygame.event.pump()
         pygame.display.flip()

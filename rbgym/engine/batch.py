@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
 _SPIN = 4.0  # tolerated error of a slender body's spin, relative to its other rates
+# Steps of one call of a kernel: a lane that is set aside at a step is stepped in vain to their end.
+_AT_ONCE = 256
 _UNIT = 1e-6  # how far the length of a user's quaternion may be from 1
 
 
@@ -297,8 +299,11 @@ class Batch:
 
         Raises ValueError unless h is a finite number other than 0 and steps a positive integer.
         """
-        work = partial(self._advance, self.buffer, self._no_commands, self.stepping(h, steps))
-        threads.over_ranges(self.blocks, work)
+        stepping = self.stepping(h, steps)
+        for k in range(0, steps, _AT_ONCE):
+            part = stepping._replace(substeps=min(_AT_ONCE, steps - k))
+            work = partial(self._advance, self.buffer, self._no_commands, part)
+            threads.over_ranges(self.blocks, work)
 
     def jacobian(
         self,
@@ -395,7 +400,8 @@ def _bodies(bodies: Any, size: int) -> list[RigidBody]:
 def _potentials(potential: Any, size: int) -> list[Potential]:
     """One checked potential for each body; note that a potential is itself a tuple."""
     if type(potential) in (list, tuple):
-        return [potentials.checked(one) for one in potential]
+        found = {id(one): potentials.checked(one) for one in {id(p): p for p in potential}.values()}
+        return [found[id(one)] for one in potential]
     return [potentials.checked(potential)] * size
 
 

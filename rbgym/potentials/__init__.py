@@ -22,8 +22,10 @@ __all__ = [
     "checked",
 ]
 
-# Directions in which the gradients of users' potentials are checked, and the step [rad].
-_PROBES = np.array([(0.36, 0.48, 0.8), (-0.6, 0.64, 0.48), (0.6, 0.0, -0.8)])
+# Directions in which the gradients of users' potentials are checked, none at a round number, where
+# walls may begin; and the step [rad].
+_PROBES = np.array([(0.31, 0.53, 0.79), (-0.57, 0.61, 0.47), (0.67, -0.13, -0.71)])
+_PROBES /= np.linalg.norm(_PROBES, axis=1, keepdims=True)
 _SHORT = 1e-5
 
 

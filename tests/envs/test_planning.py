@@ -100,7 +100,7 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
         ({"rows": rows, "generator": generator | np.uint64(1 << 40)}, "generator"),
         ({"rows": rows, "generator": generator & np.uint64(0)}, "generator"),
         ({"rows": rows, "generator": [[1, 2], [3]]}, "uint64"),
-        (other.get_state(), r"must be of this body, whose principal moments are \[0.18"),
+        (other.get_state(), r"must be of this body, with the principal moments \[0.18"),
     ):
         with pytest.raises(ValueError, match=message):
             env.set_state(bad)

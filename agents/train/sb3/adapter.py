@@ -30,8 +30,9 @@ class VectorEnvAdapter(VecEnv):
     `TimeLimit.truncated` (truncated and not terminated); any other lane's holds the costs of
     constraints. `reset_infos` holds the infos of the last full `reset`, emptied for a lane that has
     been reset since. vector_env: all lanes share its attributes and methods' results, except for
-    `state` and `invariants`. trains: `seed` gives the lanes `training_seeds`. Raises ValueError if
-    `vector_env` is not a vector env, or has another autoreset mode.
+    `invariants`, `parameters`, `state` and `surroundings`. trains: `seed` gives the lanes
+    `training_seeds`. Raises ValueError if `vector_env` is no vector env, or has another autoreset
+    mode.
     """
 
     def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
