@@ -105,7 +105,8 @@ def linearize(
     `get_state` returns, by default the current one. action: of the action space's shape, by default
     zero; beyond +-1 it is cut, and its derivative is zero. The derivatives are those of the
     integrator's discrete step, exact to round-off, and not of a continuous equation. A disturbance
-    is constant in a control period, and does not count in A.
+    is constant in a control period, and does not count in A. The memory of a scheme such as
+    `dir_em` is derived from the state.
 
     Raises ValueError for bad arguments, and for a part without a derivative: a disturbance that is
     a callable, pulses. IntegrationError if the step cannot be solved.

@@ -49,8 +49,8 @@ class Trajectory:
 
     def errors(self) -> dict[str, Array]:
         """Error (n+1,) of each invariant at each instant: energy, angular_momentum and
-        vertical_momentum, relative unless the reference is zero, and quaternion_norm. An energy that
-        begins near zero is relative to the largest kinetic energy of the rotation."""
+        vertical_momentum, relative unless the reference is zero, and quaternion_norm. An energy
+        that begins near zero is relative to the largest kinetic energy of the rotation."""
         scale = None
         if self.body is not None:
             omega = self.angular_velocity

@@ -270,8 +270,8 @@ def card(
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
-    Without --policy, compare all that fit. --env-arg applies to every row; otherwise a trained
-    policy keeps the arguments of its training.
+    Without --policy, compare all that fit but mpc and ilqr, and the shipped policy. --env-arg
+    applies to every row; otherwise a trained policy keeps the arguments of its training.
     """
     given = dict(env_arg or ())
     if explain:

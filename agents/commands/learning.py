@@ -196,6 +196,8 @@ def export(
     chosen = at_work(found.policy, flown, **gains)
     about = {"policy": policy, "env_id": env_id, "env_kwargs": found.env_kwargs, "gains": gains}
     contract: dict[str, Any] = {}
+    if c is not None and (c / "policy.safetensors").exists():  # before anything is written
+        raise ValueError(f"--c must not name the folder of a policy, got {str(c)!r}")
     if onnx is not None:
         contract = export_onnx(onnx, chosen, flown, about)
     if c is not None:

@@ -110,7 +110,14 @@ def folder_to_make(path: Path) -> None:
         raise typer.BadParameter(f"must be a printable name, got {str(path)!r}")
 
 
-files_beside = refusing(lambda path: folder_to_make(path.parent))  # endings are added to the path
+@refusing
+def files_beside(path: Path) -> None:
+    """Of a path to which endings are added."""
+    folder_to_make(path.parent)
+    if not path.name or any(
+        path.with_name(f"{path.name}.{e}").is_dir() for e in ("md", "json", "png")
+    ):
+        raise typer.BadParameter(f"must be a name to which endings can be added, got {str(path)!r}")
 
 
 def algorithms() -> list[str]:

@@ -24,6 +24,8 @@ _LARGEST = 1e100
 _ATTITUDES = "quaternion", "quaternion_continuous"
 _CHANGES = (  # wrappers that may change what a law reads or commands
     gym.ObservationWrapper, gym.ActionWrapper, VectorObservationWrapper, VectorActionWrapper,
+    *(getattr(gym.wrappers, n) for n in ("MaxAndSkipObservation", "RepeatAction")
+      if hasattr(gym.wrappers, n)),
 )  # fmt: skip
 
 

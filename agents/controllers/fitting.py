@@ -35,8 +35,8 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
     failed wheel, which the others replace. Raises ValueError if there is no such controller or
     gain, or if it does not fit the env; warns if the env is outside the law's `validity`.
     """
-    plant, gains = _plant(name, env, gains)
     try:
+        plant, gains = _plant(name, env, gains)
         made = _made(name, plant, gains)
     except ValueError as error:
         fits = for_env(env, planners=True)

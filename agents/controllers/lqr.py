@@ -333,7 +333,7 @@ class SwingUp(UprightLaw):
         lack = (mgl - energy)[:, None]
         still = np.linalg.norm(swing, axis=-1, keepdims=True) < 0.05
         push = self.gain * lack / mgl * np.where(still, hinge, swing)
-        pump = np.clip(push, -1.0, 1.0) * self.limits[0] - J * rest / self.damping_time
+        pump = np.clip(push, -1.0, 1.0) * self.limits[:2].max() - J * rest / self.damping_time
         pump[:, 2] = -self.inertia[2, 2] * omega[:, 2] / self.damping_time
         pump = np.clip(pump, -self.limits, self.limits)
         near = up[:, 2:] > np.cos(self.capture)

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
 from rbgym.agents.controllers.lqr import error_of, solvable
 from rbgym.arguments import count, finite, positive, positives
+from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
+from rbgym.envs.actuators import FlexibleModes
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -121,7 +123,7 @@ class Planner(BodyLaw):
 
     The first plan is that of the linear law with its commands cut. mixing: (3, m) torques of full
     commands, body axes [N m], so that the limits of wheels are those of each wheel. A plan ignores
-    whatever observations do not show, and the saturation of wheels.
+    whatever observations do not show, the saturation of wheels, and how flexible modes swing.
 
     Source: Tassa, Mansard & Todorov (2014), Control-limited differential dynamic programming, IEEE
     Int. Conf. Robotics and Automation; cost and weights are ours.
@@ -181,6 +183,10 @@ class Planner(BodyLaw):
         if plant.pulse:
             stages = setup.actuator.stages
             raise ValueError(f"actuator must be without pulses for {cls.slews}, got {stages!r}")
+        modes = [one for one in setup.actuator.stages if isinstance(one, FlexibleModes)]
+        if modes:  # slow torques move them with the body
+            d = np.atleast_2d(modes[0].coupling)
+            known["body"] = RigidBody(plant.body.inertia + d.T @ d)
         return known
 
     @classmethod
@@ -359,7 +365,12 @@ class PlannedSlew(Planner):
         age = np.where(begins, 0, age)
         step, lanes = np.minimum(age // self.held, self.count), np.arange(n)
         q_0, omega_0, v, K = (one[step, lanes] for one in plan)
-        v = v + _times(K, _difference(q, omega, q_0, omega_0))
+        off = _difference(q, omega, q_0, omega_0)
+        if self.held > 1:  # the plan itself moves within a step
+            after, part = np.minimum(step + 1, self.count), age % self.held / self.held
+            ahead = _difference(plan[0][after, lanes], plan[1][after, lanes], q_0, omega_0)
+            off = off - part[:, None] * ahead
+        v = v + _times(K, off)
         return _times(self.mix, np.clip(v, -1.0, 1.0)), (*plan, age + 1)
 
     def reference(self, q: Array, omega: Array) -> tuple[Array, Array, Array, Array]:

@@ -70,9 +70,12 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         learner, restore = None, None
         try:
             env = DifferentiableEnv(lanes, first.memory)
+            env.differentiation.of_step(
+                np.zeros((lanes.num_envs, spaces[1].shape[0])), strict=False
+            )
             learner = analytic.Learner(env, first, chosen, job.seed)
             restore = learner.restore
-        except ValueError as error:  # a part of the env has no derivative
+        except (ValueError, NotImplementedError) as error:  # a part of the env has no derivative
             if not laws or job.init_from:  # nothing is left to do
                 raise
             why = error

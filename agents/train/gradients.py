@@ -34,7 +34,7 @@ class _Step(torch.autograd.Function):
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
         env.terminated = torch.from_numpy(terminated)
-        tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
+        tensor, ctx.errors = torch.zeros(error.shape, dtype=actions.dtype), error.shape[1]
         dtype = tensor.numpy().dtype
         ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
         # A step that resets a lane, or that cannot be solved, has no derivative.
@@ -63,8 +63,8 @@ class DifferentiableEnv:
     An error of the state, always zero, carries the gradient from step to step, see
     `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient. So does the end of an episode, also
     one whose step cannot be solved: reset the lane, or let the env do it (NEXT_STEP, its default
-    mode). ended, terminated: (n,) bool, of the last step. Observations, rewards and derivatives
-    have the dtype of the actions and are computed in float64.
+    mode). Call `detach` after `env.set_state`. ended, terminated: (n,) bool, of the last step.
+    Observations, rewards and derivatives have the dtype of the actions and are computed in float64.
 
     memory: that of a network, see `rbgym.agents.policies.Network`. What it reads is appended to the
     observations; gradients pass through it too.
@@ -108,9 +108,10 @@ class DifferentiableEnv:
 
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
-        if actions.shape != self.env.action_space.shape or not actions.is_floating_point():
+        kinds = torch.float32, torch.float64
+        if actions.shape != self.env.action_space.shape or actions.dtype not in kinds:
             raise ValueError(
-                f"actions must be floats of shape {self.env.action_space.shape}, got "
+                f"actions must be float32 or float64 of shape {self.env.action_space.shape}, got "
                 f"{actions.dtype} of {tuple(actions.shape)}"
             )
         if self._error is None:

@@ -134,6 +134,8 @@ def of_sb3(
         raise ValueError(f"policy must be a name like MlpPolicy, got {found['policy']!r}")
     for key, parameter in taken.items():
         value, usual = found.get(key), parameter.default
+        if value is None and key in found and usual is not None:
+            raise ValueError(f"{key} must have a value, got None")
         if value is None or (key in SCHEDULED and isinstance(value, str)):
             continue
         if key in _SHARES:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.arguments import finite
 from rbgym.compiled.dual import (
     ITEM,
     WIDTH,
@@ -338,18 +339,21 @@ class Jacobian:
 
     def jvp(self, state: Array, torque: Array | None = None) -> Array:
         """The change at the end (n, 6) for changes (n, 6) of the start and (n, 3) of the torque."""
-        change: Array = np.einsum("nij,nj->ni", self.state, state)
+        given = finite("state", state, (len(self.state), 6))
+        change: Array = np.einsum("nij,nj->ni", self.state, given)
         if torque is None:
             return change
         if self.torque is None:
             raise ValueError('torque must be None unless the Jacobian is of=("state", "torque")')
-        return np.asarray(change + np.einsum("nij,nj->ni", self.torque, torque))
+        turned = finite("torque", torque, (len(self.state), 3))
+        return np.asarray(change + np.einsum("nij,nj->ni", self.torque, turned))
 
     def vjp(self, gradient: Array) -> tuple[Array, Array | None]:
         """Gradients (n, 6) and (n, 3) of a function with respect to start and torque, from its
         gradient (n, 6) with respect to the end."""
-        along = None if self.torque is None else np.einsum("nij,ni->nj", self.torque, gradient)
-        return np.einsum("nij,ni->nj", self.state, gradient), along
+        end = finite("gradient", gradient, (len(self.state), 6))
+        along = None if self.torque is None else np.einsum("nij,ni->nj", self.torque, end)
+        return np.einsum("nij,ni->nj", self.state, end), along
 
 
 _WIDTHS = {"state": 6, "torque": 3, "inertia": 3, "mgl": 1}

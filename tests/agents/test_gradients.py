@@ -15,7 +15,9 @@ STEPS = 100
 # The torque depends on the attitude; the scheme has a memory.
 PUSHED = {"orbit": {"altitude": 4e5}, "disturbance": {"residual_dipole": (9e3, 5e3, 0.0)},
           "integrator": "dir_em", "dt": 0.05}  # fmt: skip
-LOST = {"sensor": {"gyro": {}, "coarse_sun": {}, "magnetometer": {}, "ephemeris": {}},
+EXACT = {"noise": 0.0, "bias": 0.0}
+LOST = {"sensor": {"gyro": {"bias": 0.0, "angle_walk": 0.0, "rate_walk": 0.0},
+                   "coarse_sun": EXACT, "magnetometer": EXACT},
         "torque_scale": 0.05, "dt": 0.1}  # fmt: skip
 
 
