@@ -56,6 +56,9 @@ def _by_differences(env, found, actions, sizes):
         moments, held = _released(batch, rates)
         batch.put_rows(L, rotate(q, moments * rotate_inverse(frame, rates) + held))
         batch._start(np.arange(batch.size))
+        for n in range(batch.size):  # acts in the next period, and was found at the end of the last
+            i = n // LANES * batch.block_rows * LANES + n % LANES
+            found.episodes.setup.parts.disturbance.push(found.episodes.rows, batch.buffer, i)
         _, reward, *_ = env.step(actions + change[s:])
         end, shown = batch.measure(), _shown(found.episodes)
         numbers = end["angular_velocity"], _rows(batch, found.rows), shown, reward[:, None]

@@ -13,7 +13,6 @@ from rbgym.arguments import count, finite, positive, positives
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
-from rbgym.envs.actuators import FlexibleModes
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -183,10 +182,10 @@ class Planner(BodyLaw):
         if plant.pulse:
             stages = setup.actuator.stages
             raise ValueError(f"actuator must be without pulses for {cls.slews}, got {stages!r}")
-        modes = [one for one in setup.actuator.stages if isinstance(one, FlexibleModes)]
-        if modes:  # slow torques move them with the body
-            d = np.atleast_2d(modes[0].coupling)
-            known["body"] = RigidBody(plant.body.inertia + d.T @ d)
+        for stage in setup.actuator.stages:
+            if hasattr(stage, "coupling"):  # slow torques move flexible modes with the body
+                d = np.atleast_2d(stage.coupling)
+                known["body"] = RigidBody(plant.body.inertia + d.T @ d)
         return known
 
     @classmethod

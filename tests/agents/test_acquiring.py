@@ -54,6 +54,8 @@ CONDITIONS = {
 
 def many(n=LANES, **kwargs):
     kwargs = {"sensor": SENSOR, "max_episode_steps": -1, "orbit": {"model": "igrf"}} | kwargs
+    unbiased = {name: {"bias": 0.0} for name in ("coarse_sun", "magnetometer")}  # not the task's
+    kwargs["sensor"] = {n: one and unbiased.get(n, {}) | one for n, one in kwargs["sensor"].items()}
     return gym.make_vec("DetumbleToPoint-v0", num_envs=n, **kwargs).unwrapped
 
 

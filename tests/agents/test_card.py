@@ -118,7 +118,12 @@ def test_a_card_agrees_with_the_evaluation_and_counts_every_category():
     assert list(card.rows)[-1] == "idle"
     for name, row in card.rows.items():
         whole, found = row.merits[ALL], evaluate(name, "AttitudeSlew-v1", 32)
-        assert whole.as_dict() == found.as_dict()
+        others = found.as_dict()
+        for key, value in whole.as_dict().items():  # sums depend on the number of lanes
+            one = (
+                pytest.approx(value, rel=1e-14, nan_ok=True) if isinstance(value, float) else value
+            )
+            assert others[key] == one, key
         by_category = {k: v.success_rate for k, v in row.merits.items() if k != ALL}
         assert by_category == found.by_category
         assert sum(m.episodes for k, m in row.merits.items() if k != ALL) == 32

@@ -94,7 +94,8 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     done, last = run(*train).stdout, json.loads((out / "results.json").read_text())["test"]
     rate, mean = 100 * last["success_rate"], last["mean_return"]
     assert done.startswith("trained 4096 steps in ")
-    assert done.endswith(f" s, success {rate:.1f} %, mean return {mean:.1f}: {out}/policy.json\n")
+    found = f"success {rate:.1f} %, mean return {mean:.1f}"
+    assert done.endswith(f" s, on the test set: {found}: {out}/policy.json\n")
     assert "was finished before" in run(*train).stdout
     assert run_json(*train)["timesteps"] == 4096
     compared = run_json("evaluate", out, "--policy", "pd", "--episodes", 8, "--plot", picture)
