@@ -140,3 +140,9 @@ def test_at_a_pitch_of_a_quarter_turn_the_attitude_is_told_all_the_same(pitch):
     np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-9)
     again = rq.from_roll_pitch_yaw(found)
     assert rq.angle_between(again, rq.from_roll_pitch_yaw(angles)) < 1e-15
+
+
+@pytest.mark.parametrize("matrix", [-np.eye(3), 2.0 * np.eye(3), np.full((3, 3), np.nan)])
+def test_what_is_no_rotation_is_refused(matrix):
+    with pytest.raises(ValueError, match="matrix must be orthogonal with determinant 1"):
+        rq.from_matrix(matrix)

@@ -58,6 +58,16 @@ def test_records_are_every_kth_instant_and_the_last():
     assert full.energy.shape == full.time.shape == (31,)
 
 
+def test_an_energy_that_begins_at_round_off_is_compared_with_the_motion():
+    down = (0.5**0.5, 0.5**0.5, 0.0, 0.0)  # horizontal: the energy is 0 but for rounding
+    body, top = RigidBody([2.0, 2.0, 1.0]), HeavyTop(6.0)
+    motion = simulate(body, dt=0.01, steps=400, quaternion=down, potential=top)
+    kinetic = (motion.angular_velocity**2 @ body.moments).max() / 2
+    assert 0.0 < abs(motion.energy[0]) < 1e-14 < 1.0 < kinetic
+    expected = np.abs(motion.energy - motion.energy[0]).max() / kinetic
+    assert motion.drift()["energy"]["max"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
     run = simulate(BODY, dt=0.05, steps=30, **START)
     assert run.body is BODY

@@ -286,7 +286,8 @@ class Unloading(Controller):
     other: the `MagneticCoils` or the `Torque` that unload the wheels; most: moment [A m^2] or
     torque [N m] of a full command, () or (3,). rate: k [1/s], by default 0.1 / (the time in which a
     motor fills its wheel), or `damping_rate` of coils if that is less. pulse: fraction of a control
-    period of which thrusters give multiples; 0 for other actuators.
+    period of which thrusters give multiples; 0 for other actuators. A command below half a pulse
+    fires none, so strong thrusters leave momentum: raise the rate for them.
 
     Source: Camillo & Markley (1980), Orbit-averaged behavior of magnetic control laws for momentum
     unloading, J. Guidance and Control 3(6).

@@ -225,9 +225,9 @@ def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
     """The scene of one lane of an rbgym env, wrapped or not; does not change the env. trail: from
     earlier pictures of this lane; without it there is no trace."""
     base, episodes = episodes_of(env)
+    lane = int(in_range("lane", count("lane", lane, 0), 0, episodes.size - 1))
     if not episodes.started:
         raise ResetNeeded("call reset() before scene_of()")
-    lane = int(in_range("lane", count("lane", lane, 0), 0, episodes.size - 1))
     return next(scenes_of(base, {lane: trail or Trail()}))
 
 

@@ -155,5 +155,7 @@ def test_what_has_no_gradient_is_refused():
         with pytest.raises(ValueError, match=message):
             DifferentiableEnv(env)
     for actions in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64)):
-        with pytest.raises(ValueError, match=r"actions must be floats of shape \(2, 3\)"):
+        with pytest.raises(
+            ValueError, match=r"actions must be float32 or float64 of shape \(2, 3\)"
+        ):
             DifferentiableEnv(top).step(actions)
