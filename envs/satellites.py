@@ -112,15 +112,14 @@ class Satellite:
             own[name] = next((one for one in fitted if isinstance(one, kind)), own[name])
         if self.wheels is not None and len(self.wheels.axes) == 4:
             own["pyramid"] = own["wheels"]
-
-        def part(name: Any, given: Any) -> Any:
-            return own.get(name) or given if given == {} else given
-
-        if isinstance(actuator, Mapping):
-            return {name: part(name, given) for name, given in actuator.items()}
         if isinstance(actuator, list | tuple):
             return [self.parts_named(one, fitted) for one in actuator]
-        return part(actuator, {}) or actuator if isinstance(actuator, str) else actuator
+        if isinstance(actuator, Mapping):
+            bare = {
+                name: own[name] for name, one in actuator.items() if one == {} and own.get(name)
+            }
+            return {**actuator, **bare}
+        return (own.get(actuator) or actuator) if isinstance(actuator, str) else actuator
 
     def own_body(self) -> RigidBody:
         """Its body; as a method, it serves as `Task.body`."""

@@ -16,12 +16,12 @@ from rbgym.agents.cases import Starts, by_name, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
+from rbgym.envs.planning import BLOCKS
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
 from rbgym.rows import LANES
 
-BLOCKS = 64  # of a range: their state, some 4 kB each, stays in a core's cache between steps
 # A range drops its ended blocks once this share still runs: stepping them costs more than a copy.
 _CLOSE_UP = 0.75
 _KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # dtypes of a Rollout's arrays
