@@ -172,7 +172,7 @@ class _Described:
             raise ValueError(
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of {given.shape}"
             )
-        return given.astype(_NUMBER, order="C")
+        return given.astype(_NUMBER, "C")
 
     def _present(self, rows: Observation) -> Any:
         """The user's observation from the kernel's rows."""
@@ -381,9 +381,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         seeds = [None if seed is None else checked_seed(seed)]
         how = {} if options is None else keys("options", options, _OPTIONS)
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
-        numbers, flags = self._episodes.now()
-        body = numbers[:, 0].copy()
-        info = self._episodes.entries.of(body, flags[:, 0].tolist(), values=body.tolist())
+        _, _, info = self._episodes.entries.of_one(*self._episodes.now())
         if self._episodes.entries.has_parameters:
             info["parameters"] = self.parameters
         return self._present(out[0]), info
@@ -392,13 +390,12 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """Hold the commands of `action` for one control period."""
         episodes, commands = self._episodes, self._commands(action)[None]
         observations, numbers, flags = episodes.step(commands)
-        body, ends = numbers[:, 0].copy(), flags[:, 0].tolist()
-        values = body.tolist()
-        info = episodes.entries.of(body, ends, values=values)
+        reward, ends, info = episodes.entries.of_one(numbers, flags)
         if episodes.entries.has_parameters:
             info["parameters"] = self.parameters
-        seen, reward = self._present(observations[0]), values[0]
-        if self.task.split:
+        seen: Any = observations[0]
+        if split := self.task.split:
+            seen = split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
         if self.render_mode == "human":

@@ -16,7 +16,7 @@ from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
 from rbgym.envs.arguments import named
-from rbgym.envs.kernels import TOGETHER, Judging, Outputs
+from rbgym.envs.kernels import TOGETHER, Judging
 from rbgym.envs.orbit import Orbit, places_of
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows
@@ -27,6 +27,7 @@ from rbgym.threads import FEWEST_BLOCKS, over_ranges
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
+Outputs = tuple[NDArray[np.float32], Array, Flags]  # observations, numbers, flags, see `period`
 StartGroups = Sequence[tuple[Start, Lanes]]  # what draws the starts of which lanes
 _SEEN, _FLAG = np.dtype(np.float32), np.dtype(np.bool_)  # sooner read than the classes
 _FLAGS = {"integration_failed": 2, "is_success": 3}  # their rows in `Outputs`
@@ -108,20 +109,27 @@ class Entries:
         self._masks = [f"_{name}" for name in (*order, *dict(flags))]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
-    def of(
-        self, numbers: Array, flags: Any, mask: Flags | None = None, values: Any = None
-    ) -> dict[str, Any]:
-        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies); or
-        of one, from its copied numbers (k,), its flags (4,), and `values`, its numbers as a list.
+    def of(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
+        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies).
         mask: the lanes that have entries; as Gymnasium does, it is added as `_name` for each."""
         found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
-        scalars = (numbers if values is None else values)[self._numbers]
-        found.update(zip(self._names, scalars))  # noqa: B905
+        found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
         for name, row in self._flags:
             found[name] = flags[row]
         return found
+
+    def of_one(self, numbers: Array, flags: Flags) -> tuple[float, list[bool], dict[str, Any]]:
+        """Reward, flags and entries of one body, copies of its numbers (k, 1) and flags (4, 1)."""
+        body, ends = numbers[:, 0].copy(), flags[:, 0].tolist()
+        values = body.tolist()
+        found = dict(zip(self._names, values[self._numbers]))  # noqa: B905
+        for name, rows in self._vectors:
+            found[name] = body[rows]
+        for name, row in self._flags:
+            found[name] = ends[row]
+        return values[0], ends, found
 
 
 class Episodes:
@@ -219,7 +227,7 @@ class Episodes:
         self._judge(rows, buffer, outputs, self._judging, 0, blocks)
         if n < self.size:
             batch.put_rows(0, by_lane(buffer, batch.block_rows)[:n], lanes)
-        return outputs.observations
+        return outputs[0]
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
         """A control period of other bodies than the batch's, in a buffer of the same layout, see
@@ -260,7 +268,7 @@ class Episodes:
         """New output arrays for so many bodies."""
         lanes = -(-bodies // LANES) * LANES
         seen = np.empty((bodies, self._width), _SEEN)
-        return Outputs(seen, np.empty((self._copied, lanes)), np.empty((4, lanes), _FLAG))
+        return seen, np.empty((self._copied, lanes)), np.empty((4, lanes), _FLAG)
 
     def period(
         self, buffer: Array, commands: Array, out: Outputs, judging: Judging, first: int, last: int
@@ -339,7 +347,7 @@ class Episodes:
         if "reward" in hooks:
             rewards = self._hooked("reward", (), np.clip(self.commands, -1.0, 1.0))
             numbers[0, :n] = np.where(self.at_start(), 0.0, rewards)
-        return Outputs(observations, numbers, flags)
+        return observations, numbers, flags
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and

@@ -47,19 +47,6 @@ class Judging(NamedTuple):
     settled: float
 
 
-class Outputs(NamedTuple):
-    """Output arrays of the kernel.
-
-    observations: (bodies, width). For all lanes of whole blocks: numbers, (copied, lanes), the rows
-    `Judging.copied`; flags, (4, lanes), whether they are terminated, truncated, failed and
-    successful.
-    """
-
-    observations: Any
-    numbers: Any
-    flags: Any
-
-
 @inlined
 def judge_lane(rows, buffer, i, limit):
     """Write a lane's observation, reward, flags and clocks; the last three are zero at a start."""
@@ -104,14 +91,17 @@ def _judge_lanes(rows, buffer, start, limit, lanes):
 @lane_body
 def judge_blocks(task, buffer, size, judging, outputs, first, last):
     """Begin the episodes that are due, judge all lanes and write the outputs."""
-    bodies, limit = len(outputs.observations), judging.limit
+    observations, numbers, flags = outputs
+    bodies, limit = len(observations), judging.limit
     _begin_all(task, buffer, size, first, last, bodies, judging.restarts)
     for block in range(first, last):
+        _judge_lanes(task, buffer, index(block * size), limit, LANES)
+    # In a loop of its own: rows just written eight lanes at once are slow to read lane by lane.
+    for block in range(first, last):
         start, body = index(block * size), index(block * LANES)
-        _judge_lanes(task, buffer, start, limit, LANES)
         # Lanes beyond the last body stay at rest; they never begin an episode.
         lanes = min(LANES, bodies - body)
-        _show(task, buffer, start, outputs.observations, body, lanes)
+        _show(task, buffer, start, observations, body, lanes)
         if lanes < LANES and task.physics.actuator.is_disturbed():
             _calm(task.physics, buffer, start, lanes)
     for entry in range(len(judging.copied)):
@@ -119,8 +109,7 @@ def judge_blocks(task, buffer, size, judging, outputs, first, last):
         for block in range(first, last):
             since = index(block * size + row)
             for lane in range(LANES):
-                number = buffer[since + index(lane)]
-                outputs.numbers[index(entry), index(block * LANES + lane)] = number
+                numbers[index(entry), index(block * LANES + lane)] = buffer[since + index(lane)]
     for block in range(first, last):
         failed = index(block * size) + FAILED * LANES
         clocks = index(block * size) + task.first_row() * LANES
@@ -128,10 +117,10 @@ def judge_blocks(task, buffer, size, judging, outputs, first, last):
         streak = clocks + at.STREAK * LANES
         for lane in range(LANES):
             k = index(block * LANES + lane)
-            outputs.flags[0, k] = buffer[over + index(lane)] > 0.0
-            outputs.flags[1, k] = buffer[late + index(lane)] > 0.0
-            outputs.flags[2, k] = buffer[failed + index(lane)] > 0.0
-            outputs.flags[3, k] = buffer[streak + index(lane)] >= judging.settled
+            flags[0, k] = buffer[over + index(lane)] > 0.0
+            flags[1, k] = buffer[late + index(lane)] > 0.0
+            flags[2, k] = buffer[failed + index(lane)] > 0.0
+            flags[3, k] = buffer[streak + index(lane)] >= judging.settled
 
 
 @kernel_part
@@ -154,7 +143,10 @@ def period(task, buffer, commands, stepping, judging, outputs, aside, first, las
     lanes set aside; or -1 - k, and changes nothing, if the command of body k is not finite.
 
     task: `rbgym.envs.rows.TaskRows`. buffer, commands, stepping, aside: see
-    `rbgym.engine.kernels.advance`. It works on a few blocks at a time, which fit in a core's cache.
+    `rbgym.engine.kernels.advance`. outputs: observations (bodies, width) float32; and, for all
+    lanes of whole blocks, numbers (copied, lanes), the rows `Judging.copied`, and flags (4, lanes),
+    whether they are terminated, truncated, failed and successful. It works on a few blocks at a
+    time, which fit in a core's cache.
     If lanes of these were set aside, it does not judge them yet. With no substeps it only judges.
     """
     size, left = (task.first_row() + task.row_count()) * LANES, 0
@@ -211,23 +203,25 @@ def _begin_all(rows, buffer, size, first, last, bodies, restarts):
             due += 1 if _is_due(rows, buffer, index(block * size) + index(lane), restarts) else 0
     if due == 0:
         return
-    places, waiting = np.empty(due, np.int64), 0
+    places, waiting = np.empty(due + LANES, np.int64), 0
     for block in range(first, last):
         for lane in range(min(LANES, bodies - block * LANES)):
             i = index(block * size) + index(lane)
             if _is_due(rows, buffer, i, restarts):
-                places[waiting] = i
+                places[index(waiting)] = i
                 waiting += 1
+    for lane in range(LANES):  # copies of the last lane fill a block
+        places[index(waiting + lane)] = places[index(max(waiting - 1, 0))]
     spare = np.empty(size)
     for since in range(0, waiting, LANES):
         count = min(LANES, waiting - since)
         for k in range(0, size, LANES):
-            for lane in range(LANES):  # copies of the last lane fill the block
-                spare[index(k + lane)] = buffer[places[since + min(lane, count - 1)] + k]
+            for lane in range(LANES):
+                spare[index(k + lane)] = buffer[index(places[index(since + lane)] + k)]
         _begin_eight(rows, spare, LANES)
         for k in range(0, size, LANES):
             for lane in range(count):
-                buffer[places[since + lane] + k] = spare[index(k + lane)]
+                buffer[index(places[index(since + lane)] + k)] = spare[index(k + lane)]
 
 
 @kernel_part

@@ -105,12 +105,13 @@ def rollout_actions(
         lanes = slice(first * LANES, min(end * LANES, k))
         buffer, n = lay_out(rows[lanes]), lanes.stop - lanes.start
         outputs = episodes.room(n)
-        earned, ends = outputs.numbers[0, :n], outputs.flags[:2, :n]
+        observations, numbers, flags = outputs
+        earned, ends = numbers[0, :n], flags[:2, :n]
         done = episodes.is_over(rows[lanes])
         for step in range(horizon):
             episodes.try_out(buffer, commands[step, lanes], outputs)
             if split:
-                goals = split(outputs.observations)
+                goals = split(observations)
                 earned = base.compute_reward(goals["achieved_goal"], goals["desired_goal"], {})
             rewards[step, lanes] = np.where(done, 0.0, earned)
             done |= ends.any(axis=0)

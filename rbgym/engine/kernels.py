@@ -65,6 +65,10 @@ def _take_commands(physics, buffer, start, commands, body, lanes):
         for n in range(channels):
             command = commands[index(body + lane), index(n)]
             buffer[start + index((row + n) * LANES + lane)] = min(max(command, -1.0), 1.0)
+
+
+@kernel_part
+def _hold(physics, buffer, start, lanes):
     for lane in range(lanes):
         physics.actuator.hold(physics, buffer, start + index(lane))
 
@@ -170,6 +174,8 @@ def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken
             for block in range(group, group + count):
                 start = index(block * block_size)
                 _take_commands(physics, buffer, start, commands, block * LANES, LANES)
+            for block in range(group, group + count):
+                _hold(physics, buffer, index(block * block_size), LANES)
         for stage in range(max(taken, 0), substeps * stages):
             part = STAGES[index(stepping.composition), index(stage % stages)]
             length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
