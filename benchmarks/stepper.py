@@ -1,8 +1,8 @@
 """Times steps of the rbgym that PYTHONPATH names: a process of benchmarks.prices.
 
 Each line of the input is `ENV LANES THREADS STEPS`; the answer is the seconds that the steps took.
-One env is not wrapped, and its resets are not timed. Imports nothing of benchmarks: the tree may be
-an older one.
+ENV is an id, or `ID,INTEGRATOR`. One env is not wrapped, and its resets are not timed. Imports
+nothing of benchmarks: the tree may be an older one.
 """
 
 import functools
@@ -20,11 +20,13 @@ ACTIONS = 16
 @functools.cache
 def made(env_id: str, lanes: int) -> tuple[Any, list[Any]]:
     """An env, or a vector env of more than one lane, and random actions."""
+    env_id, _, integrator = env_id.partition(",")
+    how = {"integrator": integrator} if integrator else {}
     if lanes == 1:
-        env: Any = gym.make(env_id).unwrapped
+        env: Any = gym.make(env_id, **how).unwrapped
     else:
         env = gym.make_vec(
-            env_id, num_envs=lanes, vectorization_mode="vector_entry_point"
+            env_id, num_envs=lanes, vectorization_mode="vector_entry_point", **how
         ).unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
