@@ -95,25 +95,23 @@ class Entries:
             places = {name: place for name, place in places.items() if name in setup.info}
             flags = [(name, row) for name, row in flags if name in setup.info]
         self.has_parameters, self._flags = "parameters" in setup.info, flags
-        # Scalars come first.
-        order = sorted(places, key=lambda name: places[name][1] > 1)
-        copied = [result + at.REWARD]
-        self._vectors: list[tuple[str, slice]] = []
-        for name in order:
-            row, width = places[name]
-            if width > 1:
-                self._vectors.append((name, slice(len(copied), len(copied) + width)))
+        copied, self._scalars, self._vectors = [result + at.REWARD], [], []
+        for name, (row, width) in places.items():
+            since = len(copied)
             copied += range(row, row + width)
-        self._names = [name for name in order if places[name][1] == 1]
-        self._numbers = slice(1, 1 + len(self._names))
-        self._masks = [f"_{name}" for name in (*order, *dict(flags))]
+            if width == 1:
+                self._scalars.append((name, since))
+            else:
+                self._vectors.append((name, slice(since, len(copied))))
+        self._masks = [f"_{name}" for name in (*places, *dict(flags))]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
     def of(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
         """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies).
         mask: the lanes that have entries; as Gymnasium does, it is added as `_name` for each."""
         found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
-        found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
+        for name, k in self._scalars:
+            found[name] = numbers[k]
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
         for name, row in self._flags:
@@ -124,7 +122,9 @@ class Entries:
         """Reward, flags and entries of one body, copies of its numbers (k, 1) and flags (4, 1)."""
         body, ends = numbers[:, 0].copy(), flags[:, 0].tolist()
         values = body.tolist()
-        found = dict(zip(self._names, values[self._numbers]))  # noqa: B905
+        found = {}
+        for name, k in self._scalars:  # sooner than in one expression
+            found[name] = values[k]
         for name, rows in self._vectors:
             found[name] = body[rows]
         for name, row in self._flags:
