@@ -117,8 +117,6 @@ class Starts(NamedTuple):
                 f"takes it with split='fresh'), got {env_kwargs['initial']!r}"
             )
         kwargs, mode = in_time(env_id, env_kwargs), AutoresetMode.DISABLED
-        if kwargs.get("max_episode_steps", spec_of(env_id).max_episode_steps) is None:
-            raise ValueError(f"max_episode_steps must be given for {env_id}, got None")
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
     def begin(self, env: Any) -> Any:
@@ -132,7 +130,11 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     least the task's own seconds for a satellite slower than the task's. Tumble or momentum: the
     task's seconds times the ratio of the least times. Anything else: the task's seconds."""
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
-    if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
+    if kwargs.pop("max_episode_steps", None) is not None:  # None changes nothing
+        return dict(env_kwargs)
+    if limit is None and has_test_set(env_id):
+        raise ValueError(f"max_episode_steps must be given for {env_id}, got None")
+    if kwargs.get("satellite") is None:
         return kwargs
     own, setup = (setup_of(env_id, some) for some in ({}, kwargs))
     task = task_of(env_id)
@@ -157,8 +159,9 @@ def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     kwargs = in_time(env_id, env_kwargs)
     with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
         tree: dict[str, Any] = cast(Any, env.unwrapped).resolved
-    if "max_episode_steps" not in env_kwargs:  # `make_vec` passes the registered one
-        tree["max_episode_steps"]["source"] = "task" if kwargs == env_kwargs else "satellite"
+    if env_kwargs.get("max_episode_steps") is None:  # `make_vec` passes the registered one
+        brought = "max_episode_steps" in kwargs
+        tree["max_episode_steps"]["source"] = "satellite" if brought else "task"
     return tree
 
 

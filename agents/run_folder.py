@@ -46,12 +46,12 @@ class RunFolder:
         return found
 
     def claim(
-        self, config: dict[str, Any], resume: bool, restore: Callable[[Path], object] | None
+        self, config: dict[str, Any], resume: bool, restore: Callable[[Path], object] | Exception
     ) -> dict[str, Any] | None:
         """Write config.json, or continue the same run or a shorter one; returns its results if it
-        is finished. ValueError if the folder holds another run, a longer one, or other files.
-        resume: False empties it first. restore: reads the checkpoint, or raises ValueError before a
-        finished run loses its results."""
+        is finished. ValueError if the folder holds another run, a longer one, other files, or a
+        checkpoint of another rbgym. resume: False empties it first. restore: reads the checkpoint,
+        or raises ValueError before a finished run loses its results; or why nothing can read it."""
         if not resume:
             for file in self.files:
                 file.unlink(missing_ok=True)
@@ -71,12 +71,23 @@ class RunFolder:
                 f"{str(self.path)!r} holds another run ({changes}): take another, or overwrite it"
             )
         longer = length(there) != length(config)
-        if self.results.exists():
-            if not longer and all(file.exists() for file in self.files[:3]):
+        whole, begun = all(one.exists() for one in self.files[:3]), self.checkpoint.exists()
+        if whole and not longer:
+            return self.read_results()
+        was = there.get("versions")
+        was = was.get("rbgym") if isinstance(was, dict) else was
+        if begun and was != config["versions"].get("rbgym"):
+            raise ValueError(
+                f"{str(self.path)!r} has a checkpoint of rbgym {was!r}: use that, or overwrite it"
+            )
+        if isinstance(restore, Exception):
+            if begun:
+                raise restore
+            if whole:  # an imitation alone, which has no checkpoint
                 return self.read_results()
-            if restore is not None:
-                restore(self.checkpoint)
-            self.results.unlink()
+        elif self.results.exists():
+            restore(self.checkpoint)
+        self.results.unlink(missing_ok=True)
         if longer or not found:
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config)

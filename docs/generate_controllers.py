@@ -53,7 +53,7 @@ LAWS: dict[str, tuple[type, ...]] = {
     "idle": (controllers.Idle,),
 }
 # No gains.
-FROM_ENV = "goal", "moving", "width", "first", "cones", "column", "normals", "rates", "cells"
+FROM_ENV = "goal", "moving", "swing", "width", "first", "normals", "rates", "cells"
 ALLOCATIONS = (
     controllers.Allocated,
     controllers.MagneticAllocation,

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 PAGE = Path(__file__).resolve().parent / "licences.md"
 BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
 # The bare package and its extras, each after those that it contains.
-EXTRAS = ("", "plot", "cli", "agents", "render", "view", "onnx", "campaign")
+EXTRAS = ("", "plot", "cli", "agents", "render", "view", "mujoco", "onnx", "campaign")
 # Licences that only require their text and notices to be passed on with the package.
 PERMISSIVE = re.compile(
     r"(MIT|BSD|Apache|ISC|PSF|Python Software|Python-2|Zlib|zlib|HPND|Unlicense|0BSD|CC0"

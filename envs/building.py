@@ -305,7 +305,7 @@ class Building:
             return 0.0
         turned, rate = (np.eye(3), self.body.inertia, limits), np.asarray(self.task.rate_limit)
         if wheels := effector.main.rotors:
-            # No wheel may saturate, and the torque must turn the stored momentum with the body.
+            # No wheel may saturate, and the torque must turn the largest momentum of a start.
             rate = np.minimum(rate, wheels.filling_time / self.strength / slowness(*turned))
             held = wheels.start * float(np.max(wheels.momentum * wheels.shares))
             rate = np.minimum(rate, limits.min() / held) if held > 0.0 else rate

@@ -41,7 +41,7 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that gave them; observation and reward replace a part, termination and disturbance add
-    to it. orbit: if there is one. least_time: a lower bound [s] of the time to succeed, at full
+    to it. orbit: if there is one. least_time: an estimate [s] of the time to succeed, at full
     torque, 0 if unknown. varied: names in `randomization`. info: names of its entries, see
     `Entries`.
     """

@@ -23,6 +23,7 @@ Almanac, section C, for the Sun.
 """
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -59,6 +60,7 @@ _OBLIQUITY = math.radians(23.44)  # of the ecliptic
 # degrees), in turns, and the equation of the centre [rad].
 _SUN_PERIGEE = 282.93 / 360.0
 _CENTRE, _CENTRE_2 = math.radians(1.915), math.radians(0.020)
+_TRUSTED = 31 * 86400.0  # s from their epoch for which mean elements are good
 _SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
 
 # Rows, in turns: mean argument of latitude; right ascension of the dipole's moment; the Sun's
@@ -79,8 +81,8 @@ class Orbit:
 
     j2: whether the oblateness of the Earth moves node and perigee; the Sun moves then too, and
     world axes are those of the mean equator and equinox of date. Episodes begin at node (right
-    ascension [rad]), anomaly (mean [rad]) and date (ISO 8601 with its offset from UTC, also the
-    year of "igrf"); those not given are drawn.
+    ascension [rad]), anomaly (mean [rad]) and date (ISO 8601 with its offset from UTC, in place of
+    `year`); those not given are drawn, or 0 with `options["state"]`.
 
     Raises ValueError for numbers out of range, such as an orbit inside the Earth or an open one.
     """
@@ -125,7 +127,6 @@ class Orbit:
                 year = in_range("Orbit.date, in years,", year_of(date), FIRST, LAST)
                 if self.year not in (FIRST, year):
                     raise ValueError(f"Orbit.year must be left out with a date, got {self.year!r}")
-                object.__setattr__(self, "year", year)
         own = self.equator_field, self.tilt
         if self.model == _IGRF and own != (EQUATOR_FIELD, DIPOLE_TILT):
             both = f"{own[0]!r} and {own[1]!r}"
@@ -138,7 +139,7 @@ class Orbit:
         cls, line1: str, line2: str, date: str | datetime | None = None, model: str = _DIPOLE
     ) -> "Orbit":
         """The orbit of a two-line element set, with `j2`, at its epoch or propagated by its secular
-        rates to another date; drag is ignored.
+        rates to another date; drag is ignored. Warns of a date over a month from the epoch.
 
         ValueError, which names the line and the error, for lines in another format.
         """
@@ -149,14 +150,17 @@ class Orbit:
             axis *= (_secular_rates(axis, e, i)[2] / found.rate) ** (2.0 / 3.0)
         then = found.date if date is None else moment("date", date)
         seconds = (then - found.date).total_seconds()
+        if abs(seconds) > _TRUSTED:
+            days, epoch = abs(seconds) / 86400.0, f"{found.date:%Y-%m-%d}"
+            text = f"date is {days:.0f} days from the epoch of the lines, {epoch}: mean elements"
+            warnings.warn(f"{text} are good for about a month", stacklevel=2)
         starts, rates = (found.node, found.perigee, found.anomaly), _secular_rates(axis, e, i)
         node, perigee, anomaly = (
             math.remainder(start + rate * seconds, math.tau)
             for start, rate in zip(starts, rates, strict=True)
         )
-        altitude = axis * (1.0 - e) - EARTH_RADIUS
-        return cls(altitude, i, e, perigee, model=model, j2=True, node=node, anomaly=anomaly,
-                   date=then.isoformat())  # fmt: skip
+        return cls(axis * (1.0 - e) - EARTH_RADIUS, i, e, perigee, model=model, j2=True, node=node,
+                   anomaly=anomaly, date=then.isoformat())  # fmt: skip
 
     def __repr__(self) -> str:
         """The arguments that are not the defaults."""
@@ -194,6 +198,7 @@ class Orbit:
         whether there is a Sun."""
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
+        year = self.year if self.date is None else year_of(moment("Orbit.date", self.date))
         node, perigee, motion = (rate / math.tau for rate in self.rates)
         kinds, places = (Coasting, Pulled), (math.inf,) * (4 if sun else 2)
         turns: tuple[float, ...] = motion, EARTH_RATE / math.tau
@@ -210,7 +215,7 @@ class Orbit:
             math.cos(self.inclination),
             math.sin(self.inclination),
             self.field,
-            Harmonics(ground, self.year - FIRST) if self.model == _IGRF else dipole,
+            Harmonics(ground, year - FIRST) if self.model == _IGRF else dipole,
             ground,
         )
 

@@ -86,7 +86,8 @@ def grouped_by_start(
 
 @quietly
 def place(episodes: Episodes, lanes: Lanes, state: Any, moments: Array | None) -> float:
-    """Set bodies and targets to options["state"]; returns `at.PLACED`, or `at.DRAWN` without one.
+    """Set bodies and targets to options["state"], and what it leaves out to rest, to 0 or where the
+    orbit begins; returns `at.PLACED`, or `at.DRAWN` without one.
 
     moments: principal moments of the lanes (n, 3); None: the original ones of the bodies.
     A ValueError changes nothing; otherwise the current episodes are abandoned.

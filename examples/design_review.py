@@ -120,7 +120,7 @@ for law, effects in report.effects.items():
     print(law, [f"{one.name}: {one.of} {one.value:+.2f}" for one in effects[:3]])
 
 # %% [markdown]
-# The attitude error over time, and what drives what.
+# The attitude error over time, and the main drivers.
 
 # %%
 pictures.envelope(report).savefig("envelope.png")
@@ -138,7 +138,7 @@ again = Replay.of(report.campaign, worst, "pd")
 print(worst, again.differs(report.campaign), f"friction {rows['friction'][worst]:.2f}")
 
 # %% [markdown]
-# `pd` misses by the friction of the wheels, and the integral of `pid` takes that away.
+# `pd` misses because of wheel friction, which the integral of `pid` removes.
 # [Monte Carlo campaigns](../campaign.md) says what else can be drawn, and does it at a terminal; a
 # policy is trained on a satellite by `rbgym train ReactionWheelSlew-v1 --env-arg
 # satellite=cubesat-6u`.

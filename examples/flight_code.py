@@ -32,7 +32,7 @@ for name, one in candidates.items():
     print(f"{name}: {100 * found.success_rate:.0f} %, settled after {found.settling_time:.1f} s")
 
 # %% [markdown]
-# One C file, without heap and libraries, and its contract: what each number that it reads and
+# One C file, without heap, and its contract: what each number that it reads and
 # writes means. A full command is a torque in N m.
 
 # %%

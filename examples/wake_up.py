@@ -61,7 +61,7 @@ for mode, words in enumerate(("detumble", "find the Sun", "point")):
     print(f"{words:14} from {np.argmax(modes == mode):4} s, for {np.sum(modes == mode):4} s")
 
 # %% [markdown]
-# The rates, what the filter takes for the attitude, and where the body points. The attitude is
+# The rates, the distance from the target, and the error of the filter. The attitude is
 # known with the first reading in which Sun and field are far enough apart; in the shadow of the
 # Earth gyros and field hold it.
 
@@ -88,7 +88,7 @@ for axes in (above, below):
 figure.savefig("wake_up.png")
 
 # %% [markdown]
-# The same law as one C99 file: filter, modes and laws, without heap and libraries. It flies the
+# The same law as one C99 file: filter, modes and laws, without heap. It flies the
 # same orbit in a loop with the environment.
 
 # %%

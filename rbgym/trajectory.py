@@ -220,9 +220,10 @@ class _Flight:
             y, dy = self._step((step - 1) * h, y, dy, h)
             if not np.isfinite([*y, *dy]).all():
                 raise IntegrationError(f"the motion is not finite at t = {step * h} s")
-            if self.renormalise_every and step % self.renormalise_every == 0:
-                unit_q = y[3:] / np.linalg.norm(y[3:])
-                y, dy = _state(y[:3], dy[:3], unit_q, _rates(y, dy))
+            q, every = y[3:], self.renormalise_every
+            if every and step % every == 0:
+                q = q / np.linalg.norm(q)
+            y, dy = _state(y[:3], dy[:3], q, _rates(y, dy))
             if step == instants[len(rows)]:
                 rows.append((y, dy))
         y, dy = (np.array(column) for column in zip(*rows, strict=True))

@@ -221,6 +221,15 @@ def code_files(tmp_path):
     return sorted((tmp_path / "code").rglob("*.nbc"))
 
 
+def test_code_of_the_packages_owner_serves_users_who_cannot_write_there(load, tmp_path):
+    assert load()(7.0) == 21.0
+    (file,) = code_files(tmp_path)
+    (tmp_path / "kernel" / "__pycache__").mkdir(exist_ok=True)
+    file.rename(tmp_path / "kernel" / "__pycache__" / file.name)
+    other = load()
+    assert (other(7.0), hits(other), code_files(tmp_path)) == (21.0, 1, [])
+
+
 @pytest.mark.parametrize(
     "damage",
     [

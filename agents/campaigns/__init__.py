@@ -68,7 +68,8 @@ def campaign(
         estimator=estimator, impossible=impossible, group=group,
     )  # fmt: skip
     flown = Campaign(plan, Path(out), runs)
-    Requirement.read(require or {}, flown.figures, flown.runs)  # raises, before the flight
+    # Raises before the flight.
+    Requirement.read(require or {}, flown.pilot.figures, flown.runs, flown.shared)
     flown.fly(jobs, progress)
     budget = contributions(flown, jobs=jobs, progress=progress) if with_budget else []
     return Report.of(flown, require or {}, budget)

@@ -6,10 +6,12 @@ groups/000000.npz          histograms of its runs' attitude errors over time
 runs.parquet, runs.csv     one row for each run and contender
 """
 
+import json
 import math
 import os
 import zlib
 from collections.abc import Iterable, Mapping
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -24,7 +26,8 @@ from numpy.typing import NDArray
 from pyarrow import compute, csv, parquet
 
 import rbgym
-from rbgym.agents.campaigns.plan import SUCCESS, Pilot, Plan, checksums
+from rbgym.agents.campaigns.plan import FIGURES, SUCCESS, Pilot, Plan, checksums
+from rbgym.agents.campaigns.spread import Dispersions
 from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import made_folder, read_json, replacing, write_json
 from rbgym.agents.terminal import bar
@@ -68,9 +71,14 @@ class Campaign:
     def pilot(self) -> Pilot:
         return Pilot(self.plan)
 
+    @cached_property
+    def spread(self) -> Dispersions:
+        return self.plan.draws()
+
     @property
     def figures(self) -> list[str]:
-        return self.pilot.figures
+        there = next(iter(self.columns.values()))
+        return [name for name in FIGURES if name in there]
 
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
         """Fly the groups that are missing, and write the table. jobs: number of processes, by
@@ -78,27 +86,36 @@ class Campaign:
         it again to continue. Raises ValueError for draws that are impossible, and if the folder
         holds another campaign."""
         if self.plan.impossible == "refuse":
-            self.pilot.spread.check(self.runs, self.plan.group)
-        self._claim()
-        left = [one for one in self.groups if not self._is_flown(one)]
+            self.spread.check(self.runs, self.plan.group)
+        config = self._claim()
+        left = [one for one in self.groups if not self._is_flown(one, config)]
         try:
             pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
         except ValueError:  # some backends give all results at the end
             pool = joblib.Parallel(n_jobs=jobs)
-        same = self.pilot.digests(), Path.cwd()
-        work = (joblib.delayed(_fly)(self.plan, one, self._rows(one), *same) for one in left)
-        with bar(hidden=not progress) as shown:
-            for _ in shown.track(pool(work), total=len(left), description="groups of runs"):
-                pass
-        self._write()
+        here, rows = Path.cwd(), self._rows
+        work = (joblib.delayed(_fly)(self.plan, one, rows(one), config, here) for one in left)
+        try:
+            with bar(hidden=not progress) as shown:
+                for _ in shown.track(pool(work), total=len(left), description="groups of runs"):
+                    pass
+        except BrokenExecutor:
+            raise ChildProcessError(
+                "a process ended too early, as when memory is full: fly it again with fewer jobs"
+            ) from None
+        if others := sum(not self._is_flown(one, config) for one in self.groups):
+            raise ValueError(
+                f"{str(self.folder)!r} must be of one campaign, got {others} groups of another"
+            )
+        self._write(config)
         return self
 
-    def _claim(self) -> None:
-        """Write campaign.json; ValueError if another campaign is there. `runs` may differ."""
+    def _claim(self) -> dict[str, Any]:
+        """The content of campaign.json, written if it is not there; ValueError if another campaign
+        is. Its `runs`, which may differ, are those of the table."""
         path, own = self.folder / "campaign.json", plain(vars(self.plan))
         config = {"rbgym": rbgym.__version__, "digests": self.pilot.digests(), "plan": own}
-        if objects := checksums(self.plan.env_kwargs):
-            config["objects"] = objects
+        config["objects"] = checksums(self.plan.env_kwargs)
         if path.exists():
             there = _config(self.folder)
             was, now = ({**one, **one["plan"], "plan": None} for one in (there, config))
@@ -106,29 +123,31 @@ class Campaign:
                 raise ValueError(
                     f"{str(self.folder)!r} holds another campaign ({', '.join(new)}): take another"
                 )
+            config = there
         elif any((self.folder / "groups").glob("*.parquet")):
             raise ValueError(f"{str(path)!r} is missing, so the runs there may be of another plan")
         made_folder(self.folder / "groups")
-        write_json(path, config | {"runs": self.runs})
+        write_json(path, {"runs": self.runs} | config)
+        return config
 
     def _rows(self, group: int) -> Path:
         return self.folder / "groups" / f"{group:06d}.parquet"
 
-    def _is_flown(self, group: int) -> bool:
-        """Whether both files of a group are there, whole and as this version writes them."""
+    def _is_flown(self, group: int, config: dict[str, Any]) -> bool:
+        """Whether both files of a group are there, whole and of the campaign."""
         with suppress(Exception):  # what damaged data raise is any library's own
             with np.load(self._rows(group).with_suffix(".npz")) as found:
                 held = dict(found)  # which checks the whole file
-            same = [group, zlib.crc32(self._rows(group).read_bytes())] == held["rows"].tolist()
-            return same and all(f"of {name}" in held for name in self.plan.policies)
+            return _marks(config, group, self._rows(group)) == held["rows"].tolist()
         return False
 
-    def _write(self) -> None:
+    def _write(self, config: dict[str, Any]) -> None:
         table = pa.concat_tables([parquet.read_table(self._rows(one)) for one in self.groups])
         table = table.filter(compute.less(table["run"], self.runs))
         for name, write in (("runs.parquet", parquet.write_table), ("runs.csv", csv.write_csv)):
             with replacing(self.folder / name) as path:
                 write(table, path)
+        write_json(self.folder / "campaign.json", config | {"runs": self.runs})
 
     @cached_property
     def columns(self) -> dict[str, dict[str, NDArray[Any]]]:
@@ -151,13 +170,18 @@ class Campaign:
     def draws(self) -> dict[str, int]:
         """The columns of the draws, and the number of independent values in each."""
         names = [*next(iter(self.columns.values()))]
-        grouped = (one for one in self.pilot.spread.sources if one.per_group)
+        grouped = (one for one in self.spread.sources if one.per_group)
         shared = {place.columns[k] for one in grouped for place, k in one.numbers}
         drawn = names[_FIRST : names.index(SUCCESS)]
         return {name: len(self.groups) if name in shared else self.runs for name in drawn}
 
+    @property
+    def shared(self) -> int:
+        """The number of runs that share draws."""
+        return self.plan.group if self.spread.grouped else 1
+
     def sample(self, contender: str, figure: str) -> Sample:
-        own, grouped = self.columns[contender], self.pilot.spread.grouped
+        own, grouped = self.columns[contender], self.spread.grouped
         return Sample(own[figure].astype(np.float64), own["group"] if grouped else None)
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
@@ -185,9 +209,15 @@ def _config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _fly(plan: Plan, group: int, path: Path, digests: dict[str, Any], folder: Path) -> None:
-    """Fly a group of runs, and write its two files. folder: what paths of the plan are relative to.
-    ValueError if a policy is not the one of these digests any more."""
+def _marks(config: dict[str, Any], group: int, rows: Path) -> list[int]:
+    """Of the rows of a group: its number, and checksums of the rows and of their campaign."""
+    content = json.dumps(config | {"runs": 0}, sort_keys=True).encode()
+    return [group, zlib.crc32(rows.read_bytes()), zlib.crc32(content)]
+
+
+def _fly(plan: Plan, group: int, path: Path, config: dict[str, Any], folder: Path) -> None:
+    """Fly a group of runs, and write its two files. config: of campaign.json. folder: what paths of
+    the plan are relative to. ValueError if a policy is not that of the config any more."""
     if Path.cwd() != folder:
         with suppress(OSError):  # another computer may not have it
             os.chdir(folder)  # a worker may be left from another campaign
@@ -195,7 +225,7 @@ def _fly(plan: Plan, group: int, path: Path, digests: dict[str, Any], folder: Pa
         # As in another process: no group changes an object for the next.
         plan = deepcopy(plan)
     pilot = Pilot(plan)
-    now = pilot.digests()
+    now, digests = pilot.digests(), config["digests"]
     named = [name for name, one in plan.policies.items() if isinstance(one, str)]  # read again
     if changed := [name for name in named if now.get(name) != digests.get(name)]:
         raise ValueError(f"policies must stay the same while a campaign flies, not so {changed}")
@@ -210,7 +240,7 @@ def _fly(plan: Plan, group: int, path: Path, digests: dict[str, Any], folder: Pa
     table = {name: np.stack([one[name] for one in rows], axis=1).ravel() for name in rows[0]}
     with replacing(path) as whole:  # replaced last, as it marks the group as flown
         parquet.write_table(pa.Table.from_pydict(table), whole)
-        check = np.array([group, zlib.crc32(whole.read_bytes())])
+        check = np.array(_marks(config, group, whole))
         counts |= {"time": setup.dt * instants, "rows": check}
         with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **counts)

@@ -59,8 +59,9 @@ class Nominal:
     def __init__(self, env_id: str, env_kwargs: Mapping[str, Any], names: Iterable[str]) -> None:
         drawn = {_own(name).partition(".")[0] for name in names} - {"rate_bias"}
         given = {name: value for name, value in env_kwargs.items() if name != "info"}  # all needed
-        if zeros := {name: 0.0 for name in PER_RUN if name in drawn}:
-            given["randomization"] = zeros | (given.get("randomization") or {})
+        zeros, own = {name: 0.0 for name in PER_RUN if name in drawn}, given.get("randomization")
+        if zeros and isinstance(own, Mapping | None):  # the env refuses any other
+            given["randomization"] = {**zeros, **(own or {})}
         self.env_id, self.env_kwargs = env_id, in_time(env_id, given)
         self.env = self.make(1, {}).unwrapped
         self.setup, self.tree = self.env.episodes.setup, self.env.resolved

@@ -75,7 +75,7 @@ def tornado(report: Report) -> Figure:
         wide = [[one.value - one.low for one in bars], [one.high - one.value for one in bars]]
         ax.barh(at, values, xerr=np.abs(wide), color=style.COLOURS[0])
         ax.set_yticks(at, [f"{one.name}: {one.of}" for one in bars])
-        ax.set(xlim=(-1.05, 1.05), title=name, xlabel="rank correlation, 95 % interval")
+        ax.set(xlim=(-1.05, 1.05), title=name, xlabel="rank correlation, joint 95 % intervals")
         ax.axvline(0.0, color="black", linewidth=0.6)
     return figure
 

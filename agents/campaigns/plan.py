@@ -1,8 +1,6 @@
 """The plan of a campaign, as plain data; the pilot that flies its runs; the figures of a run."""
 
-import json
 import pickle
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -21,7 +19,14 @@ from rbgym.agents.cases import Starts, by_name
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.fitting import at_work
-from rbgym.agents.judge.episodes import Contender, Player, contenders, shows_target
+from rbgym.agents.judge.episodes import (
+    Contender,
+    Player,
+    as_policy,
+    contenders,
+    require_period,
+    shows_target,
+)
 from rbgym.agents.judge.evaluation import settled_from
 from rbgym.arguments import count, flag, number
 from rbgym.envs.arguments import named
@@ -32,7 +37,7 @@ from rbgym.envs.reset import checked_seed
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, angle_between, conjugate, multiply
 
-SUCCESS = "success"
+SUCCESS, _FAILED = "success", "integration failed"
 # Figures of a run; a name ends in its unit. The settling time is infinite for a run that does not.
 FIGURES = (
     "settling_s", "ape_deg", "rpe_deg", "rate_error_deg_s", "ake_deg", "effort_nms",
@@ -79,6 +84,11 @@ class Plan:
             raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")
         return replace(plan, group=count("group", size), window=float(seconds))
 
+    def draws(self) -> Dispersions:
+        """What the spread draws, about the nominal env."""
+        nominal = Nominal(self.env_id, self.env_kwargs, drawn_names(self.spread))
+        return Dispersions(self.spread, nominal, self.seed, self.without)
+
 
 def _listed(policies: Any) -> dict[str, Any]:
     """The policies by name; ValueError for anything else, and for one that is named twice."""
@@ -123,7 +133,8 @@ class Flight:
     hold: float
 
     def figures(self, window: float) -> dict[str, Array]:
-        """Compute those of `FIGURES` that the task has, (n,) each. window [s]."""
+        """Compute those of `FIGURES` that the task has, (n,) each, of what was flown; nan if the
+        integration failed. window [s]."""
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
         periods = round(window / self.dt)
         inside = (steps <= self.lengths) & (steps >= self.lengths - periods)
@@ -152,7 +163,8 @@ class Flight:
             "peak_wheel_momentum_nms": lambda: np.nanmax(np.abs(seen["wheel_momentum"]), (0, 2)),
             "violations": lambda: np.nansum(seen["cost"], axis=0),
         }
-        return {name: found[name]() for name in self.names}
+        failed = self.ended == _FAILED
+        return {name: np.where(failed, np.nan, found[name]()) for name in self.names}
 
 
 def figures_of(env: Any, estimator: bool = False) -> list[str]:
@@ -197,11 +209,9 @@ def fly(
             player.keep(seen, cost=player.info["cost"])
         lengths += player.running
         look()
-        info, reasons = player.info, np.where(player.terminated, "terminated", "truncated")
-        reasons = np.where(info["is_success"], "success", reasons)
-        reasons = np.where(info["integration_failed"], "integration failed", reasons)
         done = player.start & player.running
-        ended[done] = reasons[done]
+        kinds = player.info["integration_failed"], player.info["is_success"], player.terminated
+        ended[done] = np.select(kinds, (_FAILED, SUCCESS, "terminated"), "truncated")[done]
     return Flight(
         {name: np.stack(values) for name, values in seen.items()}, lengths, ended, names,
         isinstance(env.goal, Target), float(env.dt), float(env.dt * (env.task.settled_steps - 1)),
@@ -255,9 +265,8 @@ class Pilot:
     """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.nominal = Nominal(plan.env_id, plan.env_kwargs, drawn_names(plan.spread))
-        self.spread = Dispersions(plan.spread, self.nominal, plan.seed, plan.without)
+        self.plan, self.spread = plan, plan.draws()
+        self.nominal = self.spread.nominal
         targets = [one for one in plan.policies.values() if isinstance(one, str)]
         found = iter(contenders(targets, plan.env_id, plan.env_kwargs)[1])
         self.contenders = {
@@ -272,19 +281,21 @@ class Pilot:
         """Checksums, which reveal that a trained policy or an object was replaced."""
         found = {name: checksums(one) for name, one in self.plan.policies.items()}
         return {
-            name: zlib.crc32(json.dumps(one.config, sort_keys=True, default=str).encode())
+            name: found[name] or joblib.hash((one.config, one.policy.network.to_arrays()[0]))
             for name, one in self.contenders.items()
-            if one.config is not None
-        } | {name: one for name, one in found.items() if one}
+            if found[name] or one.config is not None
+        }
 
     def _reads(self, one: Contender) -> dict[str, Any]:
         return {n: one.env_kwargs[n] for n in _READ if n in one.env_kwargs}
 
     def _law(self, one: Contender) -> Any:
+        require_period(one.policy, self.plan.env_id, self.plan.env_kwargs)
         with closing(self.nominal.make(1, self._reads(one))) as env:
             apply = figures_of(env, self.plan.estimator)
             self.figures = [name for name in self.figures if name in apply]
-            return (Estimating.for_env if self.plan.estimator else at_work)(one.policy, env)
+            fit = Estimating.for_env if self.plan.estimator else at_work
+            return fit(as_policy(one.policy), env)
 
     def fly(self, group: int, name: str, see: Any = None) -> tuple[dict[str, Any], Flight]:
         """Fly a group of runs with one contender; returns the columns of the campaign's table,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +53,10 @@ class Requirement:
     at_most: bool
 
     @classmethod
-    def read(cls, require: Any, figures: Iterable[str], runs: int) -> list["Requirement"]:
+    def read(cls, require: Any, figures: Iterable[str], runs: int, shared: int = 1) -> list[Self]:
         """Read {figure: {"quantile": p, "confidence": c, "at_most": limit}}, where a list may give
         several for a figure. ValueError for bad ones, for figures that the task lacks, and if this
-        number of runs cannot show one, even if no run fails."""
+        number of runs, so many of which share draws, cannot show one."""
         given = keys("require", require, [SUCCESS, *figures])
         found = [
             cls._read(f"require[{figure!r}]", figure, one)
@@ -64,7 +64,11 @@ class Requirement:
             for one in (value if isinstance(value, list | tuple) else [value])
         ]
         for one in found:
-            if runs < (least := statistics.least_runs(one.share, one.confidence)):
+            sure = one.share, one.confidence
+            least = statistics.least_runs(*sure)
+            if one.figure == SUCCESS and not statistics.can_show(*sure, runs, shared):
+                least = (least - 1) * shared + 1  # if none fails
+            if runs < least:
                 raise ValueError(
                     f"runs must be at least {least} for a requirement on {100 * one.share:g} % of "
                     f"all at a confidence of {one.confidence:g} ({one}), got {runs}"
@@ -72,7 +76,7 @@ class Requirement:
         return found
 
     @classmethod
-    def _read(cls, argument: str, figure: str, value: Any) -> "Requirement":
+    def _read(cls, argument: str, figure: str, value: Any) -> Self:
         of_success = figure == SUCCESS
         sides = ("at_least",) if of_success else ("at_most", "at_least")
         share = "at_least" if of_success else "quantile"
@@ -152,7 +156,7 @@ def contributions(
     if not 0.0 < number(p) < 1.0:
         raise ValueError(f"p must be between 0 and 1, got {p!r}")
     found = list[Contribution]()
-    for k, source in enumerate(campaign.pilot.spread.sources):
+    for k, source in enumerate(campaign.spread.sources):
         if source.nominal is None:
             continue
         plan = replace(campaign.plan, without=source.name, impossible="redraw")
@@ -184,7 +188,7 @@ class Report:
     ) -> "Report":
         """Evaluate a campaign that is flown. Raises ValueError for bad requirements."""
         own, figures = campaign.columns, campaign.figures
-        wanted = Requirement.read(require, figures, campaign.runs)
+        wanted = Requirement.read(require, figures, campaign.runs, campaign.shared)
         samples = {n: {f: campaign.sample(n, f) for f in (SUCCESS, *figures)} for n in own}
         first, *others = own
         misses = {
@@ -222,7 +226,7 @@ class Report:
     def print(self) -> None:
         plan, first = self.campaign.plan, next(iter(self.figures))
         title = f"{plan.env_id}, {self.campaign.runs} runs, errors of the last {plan.window:g} s"
-        if shared := self.campaign.pilot.spread.grouped:
+        if shared := self.campaign.spread.grouped:
             title += f"; {plan.group} runs share {', '.join(shared)}"
         columns = ("policy", "figure", *(f"{100 * p:g} %" for p in QUANTILES))
         print_table(title, columns, [
@@ -234,7 +238,8 @@ class Report:
             rows = [(figure, _cell(one)) for figure, one in found.items()]
             print_table(heading, ("figure", "difference"), rows)
         for name, of in self.effects.items():
-            print_table(f"what drives {name}", ("draw", "tells apart", "by", "drives", "by"), [
+            heading = f"what drives {name}, joint 95 % intervals"
+            print_table(heading, ("draw", "tells apart", "by", "drives", "by"), [
                 (" / ".join(dict.fromkeys(one.name for one in pair if one)),
                  *(cell for one in pair for cell in _effect(one)))
                 for pair in statistics.strongest(of, _MOST)

@@ -60,6 +60,14 @@ class Dispersions:
             twice = ["attitude"]
         if twice:
             raise ValueError(f"spread must draw each number once, got {twice} twice")
+        for one in self.sources:
+            tried = one.quantiles(np.random.default_rng(0).random((_TRIES, len(one.numbers))))
+            for (place, _), most in zip(one.numbers, tried.max(axis=0), strict=True):
+                if place.name == "delay" and most > place.high:
+                    raise ValueError(
+                        f"spread must draw delays up to the factor {place.high:g}, got {most:.4g}: "
+                        "env_kwargs={'randomization': {'delay': 0.2}} makes room for up to 1.2"
+                    )
         left = tensor & parameters.differing(nominal.setup.varied) - names
         if names & tensor and left:
             raise ValueError(

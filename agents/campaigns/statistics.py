@@ -6,27 +6,28 @@ runs of a group are, so the ranks of the figure decide too."""
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, binom, mode, rankdata, t
+from scipy.stats import beta, binom, mode, norm, rankdata, t
 
 from rbgym.agents.campaigns.plan import FIGURES
 from rbgym.agents.judge.statistics import Interval
+from rbgym.envs.actuators.faults import KINDS
 from rbgym.quaternion import Array
 
 _FEWEST = 5  # runs that either side of a comparison must have
 _ROUNDING = 1e-12  # starts at rest differ by less, from rounding
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SURE = 0.975  # least level at which the variance between groups is allowed for
-_LEVEL = 1.959963984540054  # standard normal quantile of 0.975
 
 
 class Sample(NamedTuple):
     """values: (n,), of runs. groups: (n,), group of each run; None if runs share no draws."""
 
     values: Array
-    groups: Array | None = None
+    groups: NDArray[Any] | None = None
 
     def effective(self, hits: Array, level: float) -> float:
         """The number of independent runs that tell as much of the share of `hits`, (n,) of 0 and 1,
@@ -67,9 +68,9 @@ class Sample(NamedTuple):
         Techniques, 6.3). Leaves out runs that are infinite in either."""
         both = np.isfinite(self.values) & np.isfinite(other.values)
         change = self.values[both] - other.values[both]
-        value = float(change.mean()) if len(change) else math.nan
         if not len(change):
-            return Interval(value, value, value)
+            return _UNKNOWN
+        value = float(change.mean())
         groups = np.arange(len(both)) if self.groups is None else self.groups
         _, own = np.unique(groups[both], return_inverse=True)
         off, count = np.bincount(own, change - value), own.max() + 1
@@ -93,6 +94,18 @@ def least_runs(share: float, confidence: float) -> int:
     return math.ceil(math.log1p(-confidence) / math.log(share) - 1e-9)
 
 
+def can_show(share: float, confidence: float, n: int, size: int) -> bool:
+    """Whether n runs, `size` of which share draws, can show a share of successes: if none fails, or
+    if few do, each in a group of its own, which reveals that its runs are not alike."""
+    for failures in range(int(n * (1.0 - share)) + 1):
+        hits = np.ones(n)
+        hits[: failures * size : size] = 0.0
+        m = Sample(hits, np.arange(n) // size).effective(hits, confidence)
+        if share_bounds(float(hits.mean()) * m, m, confidence)[0] >= share:
+            return True
+    return False
+
+
 def share_bounds(hits: float, n: float, confidence: float) -> tuple[float, float]:
     """One-sided bounds of a share, by Clopper & Pearson (1934). hits, n: may be fractional."""
     low = 0.0 if hits <= 0.0 else float(beta.ppf(1.0 - confidence, hits, n - hits + 1.0))
@@ -106,7 +119,7 @@ def shown_at(share: float, hits: float, n: float) -> float:
 
 
 class Effect(NamedTuple):
-    """The correlation of a figure, or of misses, with a draw, from -1 to 1, and its 95 % interval.
+    """The correlation of a figure, or of misses, with a draw, from -1 to 1, and its interval.
     sized: whether it is with the distance of the draw from its median."""
 
     draw: str
@@ -138,29 +151,36 @@ def effects(
     Psychometrika 65(1). A two-valued quantity, as a miss or a fault, has the rank-biserial
     correlation 2 P(larger) - 1 of the Mann-Whitney test, which does not depend on how rare one
     value is, with the interval of Hanley & McNeil (1982), Radiology 143(1). Each correlates the
-    draw or its distance from the median, whichever gives the larger value.
+    draw or its distance from the median, whichever gives the larger value. All intervals hold
+    together at 95 % (Bonferroni). Each kind of fault counts as a draw, if there are several; its
+    channel and time correlate over the runs that have one.
     """
-    figures = {n: rankdata(columns[n].astype(float)) for n in FIGURES if n in columns}
-    found = list[Effect]()
-    for draw, n in draws.items():
-        values = columns[draw].astype(float)
-        if draw == "fault":
-            values = (values > 0.0).astype(float)  # of any kind
-        if np.ptp(values) < _ROUNDING:
+    figures = {n: np.nan_to_num(columns[n], nan=np.inf) for n in FIGURES if n in columns}
+    quantities: dict[str, NDArray[Any]] = {**figures, **misses}
+    drawn, found = {n: columns[n].astype(float) for n in draws}, list[Effect]()
+    if "fault" in drawn:
+        kinds, drawn["fault"] = drawn["fault"], (drawn["fault"] > 0.0).astype(float)
+        if len(several := sorted({*kinds} - {0.0})) > 1:
+            drawn |= {f"fault {KINDS[int(k) - 1]}": (kinds == k).astype(float) for k in several}
+    level = float(norm.isf(0.025 / (2 * len(drawn) * len(quantities))))
+    for draw, values in drawn.items():
+        own = (values >= 0.0) | (not draw.startswith("fault_"))  # -1: none
+        values, n = values[own], min(draws.get(draw, len(values)), int(own.sum()))
+        if n < _FEWEST or np.ptp(values) < _ROUNDING:
             continue
         two = len(np.unique(values)) <= 2
-        sides = {False: values} | ({} if two else {True: np.abs(values - np.median(values))})
-        for of, other in {**figures, **misses}.items():
-            missed = of in misses
-            tries = []
-            for sized, side in sides.items():
-                if missed:
-                    how = rank_biserial(rankdata(side), other, n)
+        sides = [values] if two else [values, np.abs(values - np.median(values))]
+        ranked = [*enumerate(map(rankdata, sides))]
+        for of, every in quantities.items():
+            other, ranks, tries = every[own], rankdata(every[own]), []
+            for sized, side in ranked:
+                if of in misses:
+                    how = rank_biserial(side, other, n, level)
                 elif two:
-                    how = rank_biserial(other, side == side.max(), n)
+                    how = rank_biserial(ranks, side == side.max(), n, level)
                 else:
-                    how = rank_correlation(rankdata(side), other, n)
-                tries.append(Effect(draw, of, *how, sized, missed))
+                    how = rank_correlation(side, ranks, n, level)
+                tries.append(Effect(draw, of, *how, bool(sized), of in misses))
             best = max(tries, key=lambda one: abs(one.value))
             found += [best] if math.isfinite(best.value) else []
     return sorted(found, key=lambda one: (one.misses, one.strength), reverse=True)
@@ -173,24 +193,27 @@ def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effec
     return [(first.get((draw, True)), first.get((draw, False))) for draw in draws]
 
 
-def rank_correlation(ranks: Array, others: Array, n: int) -> tuple[float, float, float]:
-    """Spearman's rank correlation, and its interval; nan if a side is constant, or n below five."""
+def rank_correlation(ranks: Array, others: Array, n: int, level: float) -> Interval:
+    """Spearman's rank correlation, and its interval of +- level standard deviations; nan if a side
+    is constant, or n below five."""
     if n < _FEWEST or np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
-        return math.nan, math.nan, math.nan
+        return _UNKNOWN
     r = float(np.corrcoef(ranks, others)[0, 1])
     z = math.atanh(min(max(r, -1.0 + 1e-15), 1.0 - 1e-15))
-    wide = _LEVEL * math.sqrt((1.0 + 0.5 * r * r) / max(n - 3, 1))
-    return r, math.tanh(z - wide), math.tanh(z + wide)
+    wide = level * math.sqrt((1.0 + 0.5 * r * r) / max(n - 3, 1))
+    return Interval(r, math.tanh(z - wide), math.tanh(z + wide))
 
 
-def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int) -> tuple[float, float, float]:
+def rank_biserial(ranks: Array, there: NDArray[np.bool_], n: int, level: float) -> Interval:
     """The rank-biserial correlation of ranks with a flag `there`, 2 a - 1 with a the area under the
     ROC curve, and its interval; nan if either value has fewer than five runs."""
     i, k = int(there.sum()), int((~there).sum())
     if min(i, k, n) < _FEWEST or np.ptp(ranks) == 0.0:
-        return math.nan, math.nan, math.nan
+        return _UNKNOWN
     a = (float(ranks[there].sum()) - 0.5 * i * (i + 1)) / (i * k)
+    r, half = 2.0 * a - 1.0, 0.5 / (i * k)
+    a = min(max(a, half), 1.0 - half)  # perfect separation is not certain
     p, q = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
     variance = (a * (1.0 - a) + (i - 1) * (p - a * a) + (k - 1) * (q - a * a)) / (i * k)
-    r, wide = 2.0 * a - 1.0, 2.0 * _LEVEL * math.sqrt(max(variance, 0.0) * len(ranks) / n)
-    return r, max(r - wide, -1.0), min(r + wide, 1.0)
+    wide = 2.0 * level * math.sqrt(max(variance, 0.0) * len(ranks) / n)
+    return Interval(r, max(r - wide, -1.0), min(r + wide, 1.0))

@@ -18,9 +18,9 @@ SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 # The modules that an extra installs.
 _EXTRAS = {
     "plot": ("matplotlib",),
-    "cli": ("rich", "typer"),
+    "cli": ("rich", "safetensors", "typer"),
     "agents": ("sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "yaml"),
-    "campaign": ("joblib", "pyarrow"),
+    "campaign": ("joblib", "pyarrow", "scipy", "yaml"),
     "view": ("msgspec", "viser", "websockets"),
     "mujoco": ("mujoco",),
     "onnx": ("onnx",),
@@ -60,7 +60,9 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(error, 2)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        extra = next((name for name, modules in _EXTRAS.items() if missing in modules), None)
+        extras = [name for name, modules in _EXTRAS.items() if missing in modules]
+        own = ctx.invoked_subcommand  # one of the same name, which is smaller
+        extra = own if own in extras else next(iter(extras), None)
         complete = not extra or "pip install" in str(error)
         install = "" if complete else f"; this command needs pip install 'rbgym[{extra}]'"
         _fail(f"{error}{install}", 2)

@@ -12,6 +12,7 @@ from rbgym.agents.controllers.fitting import at_work
 from rbgym.arguments import count, flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Instruments, Late
+from rbgym.envs.parts.uncertainty import Failing
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import (
     Array,
@@ -93,7 +94,8 @@ class Gyros:
 
 class StarTracker:
     """A filter's model of a star tracker. noises: the covariance (heads, 3, 3) of a measurement of
-    each head about the body axes [rad^2]. late: its delay in control periods."""
+    each head about the body axes [rad^2]. late: its delay in control periods. holds: whether it may
+    show a measurement for longer than a control period."""
 
     def __init__(self, sensor: Instruments) -> None:
         across, axes = sensor.across_boresight**2, np.array([sensor.boresight, *sensor.others])
@@ -101,6 +103,8 @@ class StarTracker:
         alike = across + _ROUNDING**2 + Gyros(sensor).left
         self.noises = alike * np.eye(3) + more * (axes[:, :, None] * axes[:, None, :])
         self.late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
+        rare = sensor.period >= 1.5 * sensor.dt or sensor.slew_rate < np.inf
+        self.holds = bool(rare or self.late or sensor.sun_exclusion or sensor.earth_exclusion)
 
     def noise(self, valid: Array) -> Array:
         """The covariances (n, 3, 3) of measurements of the heads that `valid` (n, heads) flags; of
@@ -130,10 +134,10 @@ class Estimating:
     """A law or policy that reads estimates of attitude and rates instead of measurements.
 
     Once a control period the filter propagates its attitude by the gyros' rates minus their
-    estimated bias. It corrects both if the star tracker has a new measurement, which is one that
-    differs from the last one propagated to now; it does not use a held measurement twice. With
-    a = (measured - b) dt, G(a) the right Jacobian of the rotation vector, R the rotation of the
-    whole turn relative to the target, v, u the densities of the walks and the errors
+    estimated bias. It corrects both by the star tracker's measurements, by each of them once: a new
+    one is flagged or, without flags, if it may be held, differs from the last one propagated to
+    now. With a = (measured - b) dt, G(a) the right Jacobian of the rotation vector, R the rotation
+    of the whole turn relative to the target, v, u the densities of the walks and the errors
     x = (turn, bias),
 
         x' = F x + w,  F = [[R^T, -G dt], [0, I]],
@@ -155,11 +159,11 @@ class Estimating:
 
     policy: any object with `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, then rates / rate_limit [rad/s], and, if the target is `moving`,
-    its rates in body axes, scaled likewise. valid: of a star tracker of several heads, the first of
-    the columns that flag which of them measured. vectors: columns of directions fixed in the world,
-    three each, which the env shows in the measured body axes; the policy gets them in the estimated
-    ones. Further columns pass unchanged. The memory that `predict` takes and returns is a `Belief`
-    and the policy's memory.
+    its rates in body axes, scaled likewise. dt: control period [s]. valid: the first of the columns
+    that flag which head of the star tracker measured; None without flags. vectors: columns of
+    directions fixed in the world, three each, which the env shows in the measured body axes; the
+    policy gets them in the estimated ones. Further columns pass unchanged. The memory that
+    `predict` takes and returns is a `Belief` and the policy's memory.
 
     Source: Lefferts, Markley & Shuster (1982), Kalman filtering for spacecraft attitude estimation,
     J. Guidance 5(5), with the error in body axes; Farrenkopf (1978), J. Guidance and Control 1(4),
@@ -172,6 +176,7 @@ class Estimating:
         sensor: Instruments,
         *,
         rate_limit: float,
+        dt: float,
         moving: bool = False,
         valid: int | None = None,
         vectors: Sequence[int] = (),
@@ -184,7 +189,9 @@ class Estimating:
                 f"'star_tracker': ...}}, for an estimator; got {sensor!r}"
             )
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
+        self.of_means = bool(getattr(policy, "of_means", False))
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
+        sensor = sensor.suited(positive("dt", dt), self.rate_limit)
         self.gyros, self.dt, self.tracker = Gyros(sensor), sensor.dt, StarTracker(sensor)
         self._at_first = np.diag([0.0] * 3 + [sensor.bias**2] * 3)
         heads = 1 + len(sensor.others)
@@ -194,7 +201,8 @@ class Estimating:
                 f"{{'flag': True, ...}}}}, for an estimator; got {heads} heads"
             )
         first = 0 if valid is None else count("valid", valid, self.columns)
-        self._valid = slice(first, first + heads)  # with one head any column will do
+        self._flagged = valid is not None
+        self._valid = slice(first, first + heads)  # without flags any column will do
         self.vectors = [count("vectors", column, 3) for column in vectors]
         self.columns = max(self.columns, first + heads, *(n + 3 for n in self.vectors))
 
@@ -221,9 +229,12 @@ class Estimating:
         law = at_work(policy, env)
         shown = base.columns.get("star_tracker_valid")
         turned = (base.columns.get(name) for name in ("keep_out", "position", "velocity"))
-        valid, limit = shown.first if shown else None, base.rate_limit
+        given = {"rate_limit": base.rate_limit, "dt": base.dt, "moving": moving}
+        given["valid"] = shown.first if shown else None
         vectors = [n for one in turned if one for n in range(one.first, one.place.stop, 3)]
-        return cls(law, parts.sensor, rate_limit=limit, moving=moving, valid=valid, vectors=vectors)
+        made = cls(law, parts.sensor, **given, vectors=vectors)
+        made.tracker.holds |= isinstance(parts.outage, Failing)
+        return made
 
     def predict(
         self,
@@ -262,19 +273,17 @@ class Estimating:
         off = multiply(conjugate(normalized(rows[:, :4])), belief.attitude)
         for n in self.vectors:
             shown[:, n : n + 3] = rotate_inverse(off, rows[:, n : n + 3])
-        of_means = getattr(self.policy, "of_means", False)
-        shown[:, 4:7] = (belief.rate if of_means else belief.end_rate) / self.rate_limit
-        given = shown.reshape(seen.shape)
-        actions, memory = self.policy.predict(
-            given, state=memory, episode_start=episode_start, deterministic=deterministic
-        )
+        shown[:, 4:7] = (belief.rate if self.of_means else belief.end_rate) / self.rate_limit
+        how = {"episode_start": episode_start, "deterministic": deterministic}
+        actions, memory = self.policy.predict(shown.reshape(seen.shape), state=memory, **how)
         return actions, (belief, memory)
 
     def estimate(self, rows: Array, before: Belief | None, episode_start: Any) -> Belief:
         """The estimate after observations (n, columns). before: that of the last control period."""
         z, measured = normalized(rows[:, :4]), rows[:, 4:7] * self.rate_limit
         wanted = rows[:, 7:10] * self.rate_limit if self.moving else np.zeros_like(measured)
-        n, noise = len(z), self.tracker.noise(rows[:, self._valid])
+        n, valid = len(z), rows[:, self._valid]
+        noise = self.tracker.noise(valid)
         P = np.tile(self._at_first, (n, 1, 1))
         P[:, :3, :3] = noise
         first = Belief(z, np.zeros((n, 3)), P, measured, measured, wanted, z)
@@ -288,7 +297,9 @@ class Estimating:
         # The error of a propagated measurement: the target's turn is known only so well.
         known = _UNEVEN + 4.0 * np.sqrt(np.trace(now.covariance[:, :3, :3], axis1=1, axis2=2))
         same = _SAME + known * np.linalg.norm(wanted, axis=1) * self.dt
-        new = np.abs(z - held).max(axis=1) > same
+        new = (np.abs(z - held).max(axis=1) > same) | (not self.tracker.holds)
+        if self._flagged:
+            new = (valid > 0.5).any(axis=1)
         if new.any() and len(moments) > self.tracker.late:
             corrected = self._correct(moments, z, noise)
             moments = tuple(map(partial(where, new), corrected, moments))
@@ -309,8 +320,7 @@ class Estimating:
         held = multiply(before.seen, from_rotation_vector(seen_back))
         q = normalized(multiply(q, whole))
         rate = measured - before.bias
-        end = self.gyros.end_rate(before.rate, rate)
-        return Belief(q, before.bias, P, rate, end, wanted, held)
+        return Belief(q, before.bias, P, rate, self.gyros.end_rate(before.rate, rate), wanted, held)
 
     def _correct(self, moments: tuple[Belief, ...], z: Array, noise: Array) -> list[Belief]:
         """Correct the estimates by attitudes z of the star tracker, with covariances noise, which

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -47,7 +46,7 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
         if value >= most:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
-                "set a shorter dt or a lower rate_limit",
+                "set a shorter dt or delay or, with coils, a lower rate_limit",
                 stacklevel=2,
             )
     return made
@@ -118,11 +117,17 @@ def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
 
 def _validity(law: Controller, plant: Plant) -> list[tuple[str, float, float]]:
     """`validity` of a law. Until the moment m of its coils acts, the field B rotates in body axes,
-    at most at the rate limit; beyond a quarter turn m x B speeds up the body."""
-    if law.late is None:
-        return []
-    turn = plant.env.rate_limit * (law.late * plant.env.dt + plant.delay + plant.lag)
-    return [("turn at the rate limit until a command acts [rad]", 0.5 * math.pi, turn)]
+    at most at the rate limit; beyond a quarter turn m x B speeds up the body. Torque against the
+    rates drives a flexible mode that is a quarter period further when it acts."""
+    found, dt = [], plant.env.dt
+    if law.late is not None:
+        turn = plant.env.rate_limit * (law.late * dt + plant.delay + plant.lag)
+        found.append(("turn at the rate limit until a command acts [rad]", 0.5 * math.pi, turn))
+    if plant.vibrates and not isinstance(law, Idle):
+        means = plant.env.episodes.setup.parts.sensor.shows_means()
+        phase = plant.vibrates * ((1.0 if means else 0.5) * dt + plant.delay)
+        found.append(("phase of a flexible mode until a command acts [rad]", 0.5 * math.pi, phase))
+    return found
 
 
 def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:
@@ -155,14 +160,19 @@ def _gains(name: str, env: Any) -> list[str]:
 def for_env(env: Any, planners: bool = False) -> list[str]:
     """Names of the controllers that fit an env, single or vector; "idle" fits every env.
 
-    planners: include `PLANNERS`. Raises ValueError for an env that is not rbgym's.
+    planners: include `PLANNERS`. Raises ValueError for an env that is not rbgym's. Warns of laws
+    that are left out because they need a package that is not installed.
     """
     plant, found = Plant(env), []
     for name in names():
         if planners or name not in PLANNERS:
-            with suppress(ValueError, ModuleNotFoundError):  # some need scipy
+            try:
                 _made(name, plant, {})
                 found.append(name)
+            except ValueError:
+                pass  # it does not fit
+            except ModuleNotFoundError as missing:
+                warnings.warn(f"the law {name} is left out: {missing}", stacklevel=2)
     return found
 
 

@@ -100,7 +100,8 @@ class AttitudeLQR(BodyLaw):
         weights = positives("tolerances", self.tolerances, (2,))
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(self.inertia)
-        self.gain = held_gain(A, B, self.dt, np.repeat(weights, 3), self.limits)
+        T = self.dt * (1.0 + self.swing)  # or the gain would be too high for the inertia of the hub
+        self.gain = held_gain(A, B, T, np.repeat(weights, 3), self.limits)
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         return self.limited(-error_of(q, omega) @ self.gain.T)

@@ -15,7 +15,7 @@ from rbgym.agents import controllers
 from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy, setup_of
 from rbgym.agents.controllers import Policy, fitting
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.policies import TrainedPolicy, trained
+from rbgym.agents.policies import Attitude, SunDirection, TrainedPolicy, trained
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target
@@ -82,8 +82,7 @@ def contenders(
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The env arguments of a policy's training, without `initial`, overridden by `given`;
-    ValueError if the policy cannot read the observations of that env, or if its memory was trained
-    at another control period."""
+    ValueError if the policy cannot read the observations of that env, and by `require_period`."""
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
     learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
@@ -95,14 +94,25 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     return kwargs
 
 
-def require_period(policy: TrainedPolicy, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
-    """Raise ValueError if the policy's memory was trained at another control period."""
-    if getattr(policy.network, "memory", None) is not None:
-        own = str(policy.config.get("env_id")).rpartition(":")[2]  # imports no module
-        learned_in = (own if own in gym.registry else env_id, policy.config.get("env_kwargs", {}))
-        able, dt = (setup_of(*one).dt for one in (learned_in, (env_id, env_kwargs)))
-        if dt != able:
-            raise ValueError(f"dt must be {able!r} s, as the policy's memory learned, got {dt!r}")
+def require_period(policy: Any, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
+    """Raise ValueError for a trained policy whose memory learned another control period or, if it
+    turns with the body, another rate limit or other coarse cells."""
+    memory = getattr(policy.network, "memory", None) if isinstance(policy, TrainedPolicy) else None
+    if memory is None:
+        return
+    able, has = (
+        {
+            "dt": one.dt,
+            "rate_limit": one.parts.observation.scale,
+            "sensor['coarse_sun']['normals']": getattr(one.parts.sensor, "normals", ()),
+        }
+        for one in (policy.learned_in(env_id), setup_of(env_id, env_kwargs))
+    )
+    for name in able if isinstance(memory, Attitude | SunDirection) else ["dt"]:
+        if has[name] != able[name]:
+            raise ValueError(
+                f"{name} must be {able[name]!r}, as the policy's memory learned, got {has[name]!r}"
+            )
 
 
 def readable_in(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
@@ -191,11 +201,16 @@ def play_from(
     current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
-    if isinstance(policy, TrainedPolicy):
-        require_period(policy, env_id, given)
+    require_period(policy, env_id, given)
     with closing(starts.env(env_id, given)) as env:
-        own = controllers.Estimating.for_env(policy, env) if estimating else policy
+        own = controllers.Estimating.for_env(as_policy(policy), env) if estimating else policy
         return _first_episodes(Player(own, env, starts), starts)
+
+
+def as_policy(policy: Any) -> Any:
+    """The policy; a model of Stable-Baselines3 as a `TrainedPolicy`, with its VecNormalize."""
+    is_model = hasattr(policy, "get_vec_normalize_env")
+    return TrainedPolicy.of(policy) if is_model else policy
 
 
 class Player:
@@ -204,9 +219,7 @@ class Player:
     `predict`."""
 
     def __init__(self, policy: Any, env: Any, starts: Starts) -> None:
-        if hasattr(policy, "get_vec_normalize_env"):  # a model of Stable-Baselines3
-            policy = TrainedPolicy.of(policy)
-        self.env, self.policy = env, controllers.at_work(policy, env)
+        self.env, self.policy = env, controllers.at_work(as_policy(policy), env)
         self.observation, self.info = starts.begin(env)
         self.state: Any = None
         self.start = np.ones(env.num_envs, dtype=np.bool_)  # lanes at the start of an episode

@@ -75,7 +75,20 @@ def require(path: Path, episode: int = 0, episodes: int = 1) -> None:
     if not 0 <= episode < episodes:
         raise ValueError(f"--video-episode must be from 0 to {episodes - 1}, got {episode!r}")
     load_pygame()
-    import_module("PIL.Image" if path.suffix == ".gif" else "imageio_ffmpeg")
+    if path.suffix == ".gif":
+        import_module("PIL.Image")
+    else:
+        _encoder()
+
+
+def _encoder() -> str:
+    """The path of FFmpeg; an OSError if there is none."""
+    from imageio_ffmpeg import get_ffmpeg_exe
+
+    try:
+        return str(get_ffmpeg_exe())
+    except RuntimeError as error:
+        raise FileNotFoundError(errno.ENOENT, f"FFmpeg is missing: {error}") from None
 
 
 class _Play:
@@ -131,15 +144,13 @@ def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = N
         shown = {"duration": 10 * _hundredths(rate), "loop": 0}  # ms
         next(pictures).save(path, "GIF", save_all=True, append_images=pictures, **shown)
         return
-    from imageio_ffmpeg import get_ffmpeg_exe
-
     rest = iter(frames)
     first = next(rest)
     height, width, _ = first.shape
     taken = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {rate} -i -"
     # Players want halved colours, and so sides of even length.
     given = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -c:v libx264 -pix_fmt yuv420p -f mp4"
-    command = [get_ffmpeg_exe(), "-y", "-loglevel", "quiet", *taken.split(), *given.split()]
+    command = [_encoder(), "-y", "-loglevel", "quiet", *taken.split(), *given.split()]
     with subprocess.Popen([*command, str(path)], stdin=subprocess.PIPE) as encoder:
         pipe: Any = encoder.stdin
         with suppress(BrokenPipeError):  # the encoder has ended; its status is checked below

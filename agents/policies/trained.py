@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium import registry, spaces
 
 from rbgym.agents import catalogue
+from rbgym.agents.cases import setup_of
 from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, as_text, made_folder, read_json, replacing
 from rbgym.envs.arguments import named
@@ -43,14 +44,26 @@ class TrainedPolicy:
     @property
     def of_means(self) -> bool:
         """Whether it was trained on rates as gyros measure them, means of a control period."""
-        sensor = self.config.get("env_kwargs", {}).get("sensor")
-        return isinstance(sensor, Mapping) and "gyro" in sensor
+        if isinstance(self.network, _Model):
+            return self.network.of_means
+        setup = self.learned_in()
+        return setup is not None and bool(setup.parts.sensor.shows_means())
+
+    def learned_in(self, other: str | None = None) -> Any:
+        """The setup of the env of its training. If that is not registered, that of the other env
+        with the same arguments, or None, as no module is imported."""
+        own = str(self.config.get("env_id")).rpartition(":")[2]
+        env_id = own if own in registry else other
+        return env_id and setup_of(env_id, self.config.get("env_kwargs", {}))
 
     @classmethod
     def of(cls, model: Any) -> "TrainedPolicy":
         """Wrap the current policy of a Stable-Baselines3 model, with the VecNormalize of its
         environment, if there is one. Later training of the model changes this policy too."""
-        wrapped = _Model(model.policy, model.get_vec_normalize_env())
+        env = model.get_env()
+        base: Any = env.get_attr("unwrapped", 0)[0] if env else None
+        means = hasattr(base, "episodes") and base.episodes.setup.parts.sensor.shows_means()
+        wrapped = _Model(model.policy, model.get_vec_normalize_env(), bool(means))
         return cls(wrapped, model.observation_space, {}, model.action_space)
 
     def predict(self, observation: Any, *how: Any, **named: Any) -> tuple[Any, Any]:
@@ -72,10 +85,11 @@ class TrainedPolicy:
 
 
 class _Model(NamedTuple):
-    """The policy of a Stable-Baselines3 model and the VecNormalize that it was trained with."""
+    """The policy of a Stable-Baselines3 model, the VecNormalize of its training, and `of_means`."""
 
     policy: Any
     normalizer: Any
+    of_means: bool
 
     def predict(self, observation: Any, *how: Any, **named: Any) -> Any:
         if self.normalizer is not None:
@@ -141,8 +155,7 @@ def read(folder: Path) -> TrainedPolicy:
         if not weights.is_file() or weights.stat().st_size > _LARGEST:  # a device may have no end
             raise ValueError(f"{WEIGHTS} must be a file of at most {_LARGEST} bytes")
         arrays, build = load_arrays(weights.read_bytes()), config["network"]
-        of_kind = RecurrentNetwork if "cells" in build else Network
-        network = of_kind.from_arrays(arrays, build)
+        network = (RecurrentNetwork if "cells" in build else Network).from_arrays(arrays, build)
         seen, done = (_space(config[f"{name}_space"]) for name in ("observation", "action"))
         last = network if isinstance(network, Network) else network.head
         maps = network.width, last.sizes[-1]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import by_name, in_time, spec_of, task_of, training_seeds
+from rbgym.agents.cases import by_name, in_time, task_of, training_seeds
 from rbgym.agents.policies.memory import KINDS
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
@@ -26,8 +26,9 @@ from rbgym.agents.train.analytic import Callbacks
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.sb3 import training as sb3
 from rbgym.arguments import count
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import in_range, named
 from rbgym.envs.parts.rewards import NAMED
+from rbgym.envs.rows import Part
 
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # values of `teacher` that do not name a law
@@ -55,19 +56,16 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         return sb3.learn(replace(job, algo=algo), timesteps=timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
-    limit = kwargs.get(_LIMIT) or spec_of(job.env_id).max_episode_steps
-    if limit is None:
-        raise ValueError(f"{_LIMIT} must be in env_kwargs for a task without one, got None")
+    limit = config["resolved"][_LIMIT]["value"]
     kwargs[_LIMIT] = min(limit, chosen.get(_LIMIT, limit))
     first, spaces = run.first_network(config)
     folder = RunFolder(Path(job.out))
-    reward = kwargs.get("reward") or "dense"
-    terms = NAMED[reward] if isinstance(reward, str) else reward
-    # The event of a violated limit has no derivative, so the reward also prices the margin.
-    priced = {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
-    chosen["margin"] = priced["reward"]["margin"] or chosen["margin"]
+    weights = weights_of(job.env_id, kwargs, chosen["margin"])
+    priced = {**kwargs, "reward": weights} if weights else kwargs
+    chosen["margin"] = weights.get("margin") or chosen["margin"]
     with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced)) as lanes:
-        learner, restore = None, None
+        learner = None
+        restore: Callable[[Path], object] | Exception
         try:
             env = DifferentiableEnv(lanes, first.memory)
             env.differentiation.of_step(
@@ -78,11 +76,11 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         except (ValueError, NotImplementedError) as error:  # a part of the env has no derivative
             if not laws or job.init_from:  # nothing is left to do
                 raise
-            why = error
+            restore = error
         if (finished := folder.claim(config, job.resume, restore)) is not None:
             return Training(folder, finished, None)
         if learner is None:
-            job.report(f"imitation only, as {why}")
+            job.report(f"imitation only, as {restore}")
         order, known = teachers(laws, config, job.report)
         resumed, started = folder.checkpoint.exists(), time.perf_counter()
         network, steps, start = first if order or job.init_from else analytic.calm(first), 0, 0
@@ -129,6 +127,8 @@ def decide(
     other = chosen.pop("algo", None)
     if other is not None and not own:
         return other, {}, []
+    if other is not None and job.changes:
+        job.report(f"training with {ALGORITHM}, not the recipe's {other}: see --algo {other}")
     laws = fitting_laws(job, chosen["teacher"])
     if laws or job.init_from or chosen["teacher"] == NONE:
         return ALGORITHM, chosen, laws
@@ -148,7 +148,7 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
         raise ValueError(f"algo must be an argument, not a hyperparameter, got {chosen['algo']!r}")
     for key in _OPTIONAL:
         count(key, chosen.get(key, 1), least=int(key != "price"))  # 0 for none
-    if chosen.get("price") and not chosen["margin"]:
+    if not in_range("margin", chosen["margin"], 0, 1e9) and chosen.get("price"):
         raise ValueError(f"price plays no part without a margin, got {chosen['price']!r}")
     named("teacher", chosen["teacher"], [BEST, NONE, *controllers.names()])
     if job.init_from or chosen["teacher"] == NONE:
@@ -157,6 +157,22 @@ def recipe(job: run.Job, timesteps: int | None = None) -> dict[str, Any]:
             raise ValueError(f"{key} plays no part {why}, got {chosen[key]!r}")
     run.memory_times(chosen)
     return chosen
+
+
+def weights_of(env_id: str, kwargs: Mapping[str, Any], margin: float) -> dict[str, float]:
+    """The weights of the env's reward, which any layer may set, and of the margin: the event of a
+    violated limit has no derivative. None for a callable, and for a shape with a memory."""
+    with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+        base = cast(Any, env.unwrapped)
+        reward = base._layers.arguments.get("reward", "dense")
+    remembers = type(base.task.dense()).rows_needed is not Part.rows_needed
+    if remembers and margin:
+        raise ValueError(
+            f"margin must be 0 (--set margin=0) for shapes with memory, got {margin!r}"
+        )
+    if remembers or callable(reward):
+        return {}
+    return {"margin": margin, **(NAMED[reward] if isinstance(reward, str) else reward)}
 
 
 def fitting_laws(job: run.Job, wanted: str) -> list[str]:

@@ -18,7 +18,7 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
-from rbgym.agents.controllers import Acquiring
+from rbgym.agents.controllers import Acquiring, at_work
 from rbgym.agents.judge.episodes import require_period
 from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import Network, Normalizer, TrainedPolicy, trained
@@ -200,6 +200,10 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
                 f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
                 f"{network.width} and {network.sizes[-1]}: {given!r}"
             )
+        try:
+            at_work(policy, env)  # raises if the columns are others
+        except ValueError as error:
+            raise ValueError(f"init_from does not fit, got {given!r}: {error}") from None
         if network.activation != "tanh" or network.output == "gsde":
             raise ValueError(
                 "init_from must have tanh between its layers, and clip its commands or squash them "

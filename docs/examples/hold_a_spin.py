@@ -1,4 +1,4 @@
-"""A task of one's own: bring a satellite to spin about its z axis, pointing anywhere.
+"""A task of one's own: bring a disc to spin about its z axis, upright.
 
 rbgym list --module hold_a_spin
 rbgym train hold_a_spin:HoldASpin-v0

@@ -107,9 +107,9 @@ class FlexibleModes(Element):
 
         mass [kg]: of the pendulum; for a free body of the mass M the reduced mass m (1 - m/M).
         place: of the pendulum [m], body axes, from the centre of mass of all the rest. axis: of the
-        tank, a unit vector, not along `place` alone. frequency [rad/s], of the thrust or of the
-        surface tension that holds the liquid; damping: a ratio. The coupling of the swing along a
-        unit vector e is sqrt(mass) place x e.
+        tank, a unit vector. frequency [rad/s], of the thrust or of the surface tension that holds
+        the liquid; damping: a ratio. The coupling of the swing along a unit vector e is
+        sqrt(mass) place x e; a swing along `place` turns nothing and is left out.
         """
         positive("FlexibleModes.slosh: mass", mass)
         at = finite("FlexibleModes.slosh: place", place, (3,))
@@ -117,7 +117,11 @@ class FlexibleModes(Element):
         across = np.cross(along, np.eye(3)[np.abs(along).argmin()])
         across /= np.linalg.norm(across)
         coupling = np.sqrt(mass) * np.cross(at, [across, np.cross(along, across)])
-        return cls(coupling, frequency, damping)
+        size = np.abs(coupling).max(axis=1)
+        felt = size > max(1e-12 * np.abs(at).max() * np.sqrt(mass), 1e-100)
+        if not felt.any():
+            raise ValueError(f"FlexibleModes.slosh: place must not be zero, got {place!r}")
+        return cls(coupling[felt], frequency, damping)
 
     def with_others(self, others: "FlexibleModes") -> "FlexibleModes":
         """These modes, and the others after them."""

@@ -16,7 +16,7 @@ from rbgym.rows import LANES
 class Thrusters(Element):
     """On-off thrusters: a command is the fraction of the control period for which the thruster is
     on, at full torque. The pulse is rounded to a multiple of `minimum_pulse` [s] and cut at the
-    period. Wheels in the same actuator are not modulated."""
+    period, which a full command fills. Wheels in the same actuator are not modulated."""
 
     minimum_pulse: float = 0.01
     positive: ClassVar = ("minimum_pulse",)
@@ -40,7 +40,7 @@ class Pulsed(LineStage):
     def integral(self, n, c, start, end, dt):
         if n < self.first:
             return c * (end - start)
-        on = self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
+        on = dt if abs(c) >= 1.0 else self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
         length = max(min(on, end) - start, 0.0)
         return length if c > 0.0 else -length
 

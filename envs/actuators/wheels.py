@@ -334,6 +334,12 @@ class Wheels(Driven):
         p, more = self.momenta(physics, buffer, i), self.line.modes.mode_energy(physics, buffer, i)
         return more + (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * self.inertia)
 
+    def held_square(self, physics, buffer, i):
+        h, p = physics.rotors.rotor_momentum(buffer, i), self.momenta(physics, buffer, i)
+        # The momenta of four wheels can cancel.
+        each = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
+        return each if len(self.start) > 3 else dot(h, h)
+
     def ready(self, physics, buffer, i, placed, mass, u):
         k = i + physics.actuator.state_row(physics) * LANES
         for n in range(4):

@@ -69,13 +69,15 @@ class TwoLines(NamedTuple):
         if line1[2:7] != line2[2:7]:
             raise ValueError(f"line2 must be of satellite {line1[2:7]}, got {line2[2:7]}")
         year, day = _number("line1", line1, 18, 20, 0, 99), _number("line1", line1, 20, 32, 1, 367)
-        century = 2000 if year < _FIRST % 100 else 1900
+        year += 2000 if year < _FIRST % 100 else 1900
         columns = (8, 16, 0, 180), (17, 25, 0, 360), (34, 42, 0, 360), (43, 51, 0, 360)
         degrees = [_number("line2", line2, *one) for one in columns]
         inclination, node, perigee, anomaly = map(math.radians, degrees)
         eccentricity = 1e-7 * _number("line2", line2, 26, 33, 0, 9500000)
         rate = math.tau / 86400.0 * _number("line2", line2, 52, 63, 0.01, 20)
-        date = datetime(century + int(year), 1, 1, tzinfo=UTC) + (day - 1.0) * _DAY
+        date = datetime(int(year), 1, 1, tzinfo=UTC) + (day - 1.0) * _DAY
+        if date.year != year:
+            raise ValueError(f"line1[20:32] must be a day of the year {year:.0f}, got {day!r}")
         return cls(date, inclination, node, eccentricity, perigee, anomaly, rate)
 
 
@@ -91,8 +93,7 @@ def _check(name: str, line: Any, first: str) -> None:
 
 
 def _number(name: str, line: str, first: int, last: int, low: float, high: float) -> float:
-    try:
+    found = math.nan
+    with suppress(ValueError):
         found = float(line[first:last])
-    except ValueError:
-        found = math.nan
     return in_range(f"{name}[{first}:{last}] of {line[first:last]!r}", found, low, high)

@@ -64,14 +64,14 @@ class Docked(Success):
 
 
 class Unloaded(Success):
-    """`Settled`, and the rotors' angular momentum below `momentum` [kg m^2/s]."""
+    """`Settled`, and the momentum that the wheels hold below `momentum` [kg m^2/s]."""
 
     settled: Any
     momentum: float
 
     def is_inside(self, rows, buffer, i, gap):
-        h = rows.physics.rotors.rotor_momentum(buffer, i)
-        empty = dot(h, h) < self.momentum * self.momentum
+        held = rows.physics.actuator.held_square(rows.physics, buffer, i)
+        empty = held < self.momentum * self.momentum
         return empty & self.settled.is_inside(rows, buffer, i, gap)
 
 

@@ -104,7 +104,7 @@ class Miss(Shape):
     """P = 1 / (1 + steepness (sqrt(1 + s) - 1)), with the miss s in units of the tolerances:
     s^2 = (a / angle)^2 + (|omega - wanted| / rate)^2 + (|h| / momentum)^2.
 
-    a: the attitude error [rad]; h: the momentum of the rotors [kg m^2/s]. P has a useful slope
+    a: the attitude error [rad]; h: the momenta of the wheels [kg m^2/s]. P has a useful slope
     everywhere: it falls linearly, then as the root of s. At the edge of success, s = 1, it is well
     below 1; half a turn away s is some hundreds. P is convex in s, so a faster slew earns no less:
     on the same path at twice the rates s is at most doubled for half of the time, then zero. The
@@ -118,9 +118,10 @@ class Miss(Shape):
     momentum: float = math.inf
 
     def remoteness(self, rows, buffer, i, gap):
-        a, h = angle_of(gap.square) / self.angle, rows.physics.rotors.rotor_momentum(buffer, i)
+        a = angle_of(gap.square) / self.angle
         square = a * a + gap.rate_square / (self.rate * self.rate)
-        square += dot(h, h) / (self.momentum * self.momentum)
+        held = rows.physics.actuator.held_square(rows.physics, buffer, i)
+        square += held / (self.momentum * self.momentum)
         return 1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0)
 
     def with_tolerances(self, angle, rate, momentum):

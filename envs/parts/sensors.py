@@ -473,15 +473,17 @@ class Instruments(Sensor):
         rates = self.counting.in_counts(buffer, i, row + self._residue_row(), step, rates)
         put_quaternion(buffer, i, row + _LAST, q)
         axis, head, blind = self._serving(rows, buffer, i, q)
+        every = max(math.floor(self.period / self.dt + 0.5), 1.0)
+        due = step - every * math.floor(step / every) == 0.0
+        slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
+        able = due & slow & (not blind)
+        if self._has_several():  # at a start without a flag, the first head measures
+            axis = vector_if(able, axis, self.boresight)
         n = normals(key, step, _BY_TRACKER)
         along = scale((self.about_boresight - self.across_boresight) * dot(n, axis), axis)
         v = scale(0.5 * level, add(scale(self.across_boresight, n), along))
         w = 1.0 / math.sqrt(1.0 + dot(v, v))
         new, held = qmul(q, (w, w * v[0], w * v[1], w * v[2])), quaternion(buffer, i, row + _SEEN)
-        every = max(math.floor(self.period / self.dt + 0.5), 1.0)
-        due = step - every * math.floor(step / every) == 0.0
-        slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
-        able = due & slow & (not blind)
         taken = able | (step == 0.0)
         coming = row + _COMING
         fresh, new, head = self.readout.delivered(buffer, i, coming, step, taken, new, head)
@@ -515,6 +517,8 @@ class Instruments(Sensor):
         for instrument, largest in _NUMBERS.items():
             for name, most in largest.items():
                 field, label = _FIELDS[instrument, name], f"sensor[{instrument!r}][{name!r}]"
+                if name == "quantisation":  # the observation shows no larger rates
+                    most = min(most, rate_limit * dt)
                 numbers[field] = in_range(label, getattr(self, field), 0.0, most)
         for axis in (self.boresight, *self.others):
             unit("sensor['star_tracker']['boresight']", axis, 3, 1e-6)

@@ -176,10 +176,14 @@ def is_trusted(path: Path) -> bool:
 class CodeFiles:
     """The files of one function; replaces numba's `IndexDataCacheFile`. made_of: all that the code
     depends on except the types of its arguments. is_current: whether this process compiles those
-    sources; if not, nothing is loaded or saved."""
+    sources; if not, nothing is loaded or saved. folder: where else they are, compiled by the owner
+    of a package that this user cannot write to."""
 
-    def __init__(self, beginning: Path, made_of: str, is_current: Callable[[], bool]) -> None:
+    def __init__(
+        self, beginning: Path, made_of: str, is_current: Callable[[], bool], folder: Path
+    ) -> None:
         self.beginning, self.made_of, self.is_current = beginning, made_of, is_current
+        self.folder = folder
 
     def path(self, key: Any) -> Path:
         """The file for a key from numba, which begins with the types of the arguments."""
@@ -189,11 +193,16 @@ class CodeFiles:
     def load(self, key: Any) -> Any:
         """The data saved under an equal key; None if no complete and trusted file exists."""
         path = self.path(key)
-        if not self.is_current():
-            return None
+        paths = (path, self.folder / path.name) if self.is_current() else ()
+        return next((data for one in paths if (data := self._read(one, key)) is not None), None)
+
+    def _read(self, path: Path, key: Any) -> Any:
         try:
             if not is_trusted(path):
-                warn(f"{path} could have been written by another user", "remove it, umask 022")
+                warn(
+                    f"others can write to {path} or its folder",
+                    "remove the file, chmod go-w the folder",
+                )
                 return None
             written = path.read_bytes()
             digest, content = written[:_DIGEST], written[_DIGEST:]
@@ -231,7 +240,8 @@ def keep_on_disk(dispatcher: Any) -> None:
     made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, version("llvmlite"))
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
-    cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current)
+    owned = Path(dispatcher.py_func.__code__.co_filename).parent / "__pycache__"
+    cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current, owned)
     _load_after_compiling(dispatcher)
     save = cache.save_overload
 

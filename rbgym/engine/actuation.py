@@ -9,7 +9,7 @@ from typing import Any
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, places, required
-from rbgym.quaternion import add, times
+from rbgym.quaternion import add, dot, times
 from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
 
 
@@ -49,6 +49,11 @@ class Actuator(Record):
     def more_energy(self, physics, buffer, i):
         """Energy [J] in addition to the body's rotational energy and its potential."""
         return 0.0
+
+    def held_square(self, physics, buffer, i):
+        """Square of the momentum that rotors hold [kg m^2/s]."""
+        h = physics.rotors.rotor_momentum(buffer, i)
+        return dot(h, h)
 
     def rebuild(self, physics, buffer, i):
         """Give the lane the inertia that its body has when an episode begins. Every actuator that

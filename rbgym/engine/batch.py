@@ -35,7 +35,8 @@ _UNIT = 1e-6  # how far the length of a user's quaternion may be from 1
 
 
 class IntegrationError(RuntimeError):
-    """A step's equation has no solution; the state is the last good one."""
+    """A step's equation has no solution; the state is the last good one, with a composition that
+    after the last good stage."""
 
 
 class Batch:
@@ -300,8 +301,8 @@ class Batch:
         Raises ValueError unless h is a finite number other than 0 and steps a positive integer.
         """
         stepping = self.stepping(h, steps)
-        for k in range(0, steps, _AT_ONCE):
-            part = stepping._replace(substeps=min(_AT_ONCE, steps - k))
+        for k in range(0, stepping.substeps, _AT_ONCE):
+            part = stepping._replace(substeps=min(_AT_ONCE, stepping.substeps - k))
             work = partial(self._advance, self.buffer, self._no_commands, part)
             threads.over_ranges(self.blocks, work)
 

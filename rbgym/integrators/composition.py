@@ -114,7 +114,9 @@ def choose_scheme(
 
 def compose(base: Integrator, order: int) -> Integrator:
     """See `rbgym.integrators.compose`."""
-    orders = sorted(target for source, target in _BY_STEPS if source == base.order)
+    # Memory that is state differs from step to step by more than order six allows.
+    highest = 4 if base.scheme.keeps_state() else 6
+    orders = [to for source, to in sorted(_BY_STEPS) if source == base.order and to <= highest]
     if base.composition or not base.symmetric or not orders:
         raise ValueError(
             f"base must be symmetric, of order 2 or 4 and not composed already, got {base.name!r}"

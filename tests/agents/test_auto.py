@@ -4,6 +4,7 @@ alone; what its network is shown."""
 import itertools
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from safetensors.numpy import load_file
 
 import rbgym.agents
 from rbgym.agents import controllers
-from rbgym.agents.cases import SPLITS, starts_of, training_seeds
+from rbgym.agents.cases import SPLITS, in_time, starts_of, task_of, training_seeds
 from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.network import Normalizer
@@ -28,12 +29,14 @@ from rbgym.agents.train import DifferentiableEnv, analytic, auto, hyperparameter
 
 SHELF = Path(rbgym.agents.__file__).parent / "pretrained"
 TASK = "Detumble-v1"  # its episodes are short
+REACH = {"env_id": "AttitudeReach-v0", "changes": {"learning_starts": 2399}}
 START = {"env_id": "AttitudeSlew-v1", "init_from": SHELF / "AttitudeSlew-v1"}
 OURS = SHELF.parent / "hyperparameters" / "auto.yml"
 SMALL = {
     "lanes": 16, "rounds": 2, "epochs": 2, "n_envs": 8, "horizon": 4, "iterations": 6, "warm": 2,
     "net_arch": [16],
 }  # fmt: skip
+APG = {"iterations": 12, "n_envs": 8, "horizon": 4, "net_arch": [8]}
 
 
 def held(folder):
@@ -72,24 +75,30 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatch):
-    whole = train(TASK, "auto", out=tmp_path / "whole", changes=SMALL)
-    judge = analytic.Learner.judge
+@pytest.mark.parametrize(
+    ("env_id", "algo", "changes"), [(TASK, "auto", SMALL), ("RigidTop-v0", "apg", APG)]
+)
+def test_an_interrupted_training_ends_with_the_same_weights(
+    tmp_path, monkeypatch, env_id, algo, changes
+):
+    again = partial(train, env_id, algo, changes=changes)
+    whole, judge, said = again(out=tmp_path / "whole"), analytic.Learner.judge, list[str]()
 
     def interrupted(learner, config):
-        if learner.iteration == 4:
+        if learner.iteration == changes["iterations"] - 2:
             raise KeyboardInterrupt
         return judge(learner, config)
 
     monkeypatch.setattr(analytic.Learner, "judge", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
+        again(out=tmp_path / "cut")
     monkeypatch.undo()
-    resumed = train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
+    resumed = again(out=tmp_path / "cut", report=said.append)
     assert resumed.results["timesteps"] == whole.results["timesteps"]
-    for name, value in held(tmp_path / "whole").items():
-        np.testing.assert_array_equal(value, held(tmp_path / "cut")[name], err_msg=name)
-    assert train(TASK, "auto", out=tmp_path / "cut", changes=SMALL).resumed_from is None
+    assert resumed.resumed_from == whole.results["timesteps"] - 3 * 8 * 4
+    assert any(f"from step {resumed.resumed_from}" in one for one in said)
+    np.testing.assert_equal(*(held(tmp_path / name) for name in ("whole", "cut")))
+    assert again(out=tmp_path / "cut").resumed_from is None
 
 
 @pytest.mark.interpreted
@@ -102,6 +111,12 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     assert said[0].startswith("imitation only, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
+    more = partial(train, TASK, out=tmp_path, changes=changes, env_kwargs=kwargs, timesteps=999)
+    assert more().results == done.results  # nothing is there to continue
+    done.folder.checkpoint.touch()  # as of gradients
+    with pytest.raises(ValueError, match="without pulses"):
+        more()
+    assert done.folder.results.exists()
 
 
 @pytest.mark.interpreted
@@ -121,6 +136,24 @@ def test_steps_alone_leave_the_algorithm_of_the_recipe(tmp_path, monkeypatch):
     again = hyperparameters_of("RigidTop-v0", init_from=SHELF / "RigidTop-v0", **lawless)
     assert (again["algo"], "net_arch" in again) == ("auto", False)
     assert hyperparameters_of("AttitudeSlew-v1", **lawless)["algo"] == "ppo"
+    said: list[str] = []
+    auto.decide(run.Job("RigidTop-v0", "auto", ".", changes={"gamma": 0.9}, report=said.append))
+    assert said == ["training with auto, not the recipe's ppo: see --algo ppo"]
+
+
+@pytest.mark.interpreted
+def test_a_training_has_the_reward_and_the_time_limit_of_its_env(monkeypatch):
+    spec, shape = gym.spec(TASK), type(task_of(TASK).dense())
+    monkeypatch.setitem(spec.kwargs, "reward", "sparse")
+    assert auto.weights_of(TASK, {}, 2) == {"margin": 2, "success": 1.0}
+    monkeypatch.setattr(shape, "rows_needed", lambda *of: 1)
+    assert auto.weights_of(TASK, {"reward": "dense"}, 0) == {}
+    with pytest.raises(ValueError, match=r"margin must be 0 .* with memory, got 2"):
+        auto.weights_of(TASK, {"reward": "dense"}, 2)
+    assert in_time(TASK, {"max_episode_steps": None}) == {}
+    monkeypatch.setattr(spec, "max_episode_steps", None)
+    with pytest.raises(ValueError, match=f"max_episode_steps must be given for {TASK}, got None"):
+        in_time(TASK, {"satellite": "cubesat-6u"})
 
 
 def test_success_within_its_interval_does_not_decide_on_what_is_better():
@@ -139,6 +172,11 @@ def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
     trained.write(tmp_path, relu, (env.observation_space, env.action_space), {})
     with pytest.raises(ValueError, match=r"init_from must have tanh .* got 'relu' and 'clip'"):
         train("RigidTop-v0", out=tmp_path / "run", init_from=tmp_path)
+    shown = gym.make("AttitudeSlew-v1", observation="mrp").observation_space
+    trained.write(tmp_path, Network.random((6, 4, 3), 0), (shown, env.action_space), {})
+    given = {"init_from": tmp_path, "env_kwargs": {"observation": "log_error"}}
+    with pytest.raises(ValueError, match=r"init_from does not fit, .* have the observation_sp"):
+        train("AttitudeSlew-v1", out=tmp_path / "run", **given)
 
 
 @pytest.mark.interpreted
@@ -331,6 +369,8 @@ def test_bad_sets_of_starts_are_refused(arguments):
         ("auto", {"changes": {"trend": 2.0, "integral": 9.0}}, "attitude: all but one must be 0"),
         ("auto", {"changes": {"attitude": 9.0}}, "env must show gyros, a Sun sensor"),
         ("auto", {"changes": {"max_episode_steps": 0}}, "max_episode_steps must be"),
+        ("auto", {"changes": {"margin": -10}}, r"margin must be in \[0, 1e\+09\], got -10"),
+        ("sac", REACH, "learning_starts must be at least 2400 with hindsight, got 2399"),
         ("auto", {"changes": {"sun": 5.0}}, "sun must be 0 without coarse cells and gyros"),
         ("auto", {"changes": {"algo": "sac"}}, "algo must be an argument, not a hyperparameter"),
         ("auto", {"hyperparameters": OURS, "env_id": "RigidTop-v0"}, "algo must be an argument"),
@@ -357,9 +397,6 @@ def test_what_does_not_fit_is_refused_before_a_run_is_overwritten(tmp_path, algo
     assert (tmp_path / "results.json").read_text() == "{}"
 
 
-APG = {"iterations": 12, "n_envs": 8, "horizon": 4, "net_arch": [8]}
-
-
 @pytest.mark.slow
 def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
     numbers = torch.get_rng_state()
@@ -371,30 +408,6 @@ def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
     assert (policy.network.sizes, policy.network.output) == ((7, 64, 64, 3), "tanh")
     # No global random numbers were drawn.
     assert (torch.get_rng_state() == numbers).all()
-
-
-@pytest.mark.slow
-def test_an_interrupted_training_ends_as_one_that_ran_through(tmp_path, monkeypatch):
-    whole = train("RigidTop-v0", "apg", out=tmp_path / "whole", changes=APG)
-    iterate = analytic.Learner.iterate
-
-    def interrupted(learner):
-        if learner.iteration == 7:
-            raise KeyboardInterrupt
-        return iterate(learner)
-
-    monkeypatch.setattr(analytic.Learner, "iterate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train("RigidTop-v0", "apg", out=tmp_path / "cut", changes=APG)
-    monkeypatch.undo()
-    said: list[str] = []
-    resumed = train("RigidTop-v0", "apg", out=tmp_path / "cut", changes=APG, report=said.append)
-    assert resumed.resumed_from == 7 * 8 * 4
-    assert "from step 224" in said[0]
-    paths = (tmp_path / name / "policy.safetensors" for name in ("whole", "cut"))
-    np.testing.assert_equal(*map(load_file, paths))
-    assert resumed.results["timesteps"] == whole.results["timesteps"]
-    assert train("RigidTop-v0", "apg", out=tmp_path / "cut", changes=APG).resumed_from is None
 
 
 @pytest.mark.slow

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from scipy import stats
 
 import rbgym
 from rbgym.agents import campaign
-from rbgym.agents.campaigns import Campaign, Replay
+from rbgym.agents.campaigns import Campaign, Replay, Report, folder
 from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
 from rbgym.agents.campaigns.spread import Dispersions, distribution
@@ -105,11 +107,23 @@ def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
         flown(tmp_path, seed=4)
 
 
+def test_an_extension_that_breaks_leaves_what_is_finished(tmp_path, monkeypatch):
+    own, other = flown(tmp_path / "own", 8), flown(tmp_path / "other", 8, seed=4)
+    before = content(own)
+    shutil.copytree(other.folder / "groups", own.folder / "groups", dirs_exist_ok=True)
+    assert content(flown(own.folder, 8)) == before
+    broken = Mock(side_effect=BrokenExecutor)
+    for fly, said in (Mock(), "1 groups of another"), (broken, "too early"):
+        monkeypatch.setattr(folder, "_fly", fly)
+        with pytest.raises((ValueError, ChildProcessError), match=said):
+            flown(own.folder, 16)
+    monkeypatch.delattr(folder, "Pilot")  # a report needs no policies
+    assert Report.of(Campaign.open(own.folder), {}).campaign.runs == 8
+
+
 def test_contenders_fly_the_same_draws_from_the_same_starts(whole):
     pd, lqr = whole.columns["pd"], whole.columns["lqr"]
-    assert {"friction", "inertia.x", "start.attitude_error_deg", "wheel_momentum.3"} <= {
-        *whole.draws
-    }
+    assert {"inertia.x", "start.attitude_error_deg", "wheel_momentum.3"} <= {*whole.draws}
     for name in ["seed", *whole.draws]:
         np.testing.assert_array_equal(pd[name], lqr[name])
     assert not np.array_equal(pd["effort_nms"], lqr["effort_nms"])
@@ -170,6 +184,8 @@ def test_a_relative_error_is_what_is_left_of_the_vector_without_its_mean():
     found = replace(flight, histories=seen).figures(window=1.5)  # four instants
     assert found["ape_deg"] == pytest.approx(np.degrees(0.11))
     assert found["rpe_deg"] == pytest.approx(np.degrees(0.01))
+    failed = replace(flight, ended=np.full(8, "integration failed")).figures(window=1.5)
+    assert np.isnan([*failed.values()]).all()
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -331,6 +347,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     ({"friction": {"uniform": [1, 2], "nominal": -5.0}}, "nominal must be a possible number"),
     ({"friction": {"uniform": [1, 2], "nominal": float("nan")}}, "nominal must be finite"),
     ([], "spread must be a dict"),
+    ({"delay": {"uniform": [0.8, 1.2]}}, "must draw delays up to the factor 1, got 1.2: env_kw"),
     ({"axes": {"normal": [0, 0.1]}}, "spread must draw inertia too, which randomization draws"),
     ({"success.angle": {"normal": [-1, 0.1]}}, "impossible ones in 16 of 16 runs, .*success"),
 )  # fmt: skip
@@ -356,14 +373,21 @@ def test_a_spread_that_is_none_is_refused(spread, tmp_path):
     ({"group": 0}, "group must be a positive integer"),
     ({"require": {"violations": {"quantile": 0.5, "at_most": 1}}}, "got 'violations'"),
     ({"require": {"success": {"at_least": 0.9}}}, "runs must be at least 29"),
+    ({"runs": 72, "spread": SPREAD, "require": {"success": {"at_least": 0.9}}}, "be at least 225"),
+    ({"env_kwargs": {"randomization": 0.1}, "spread": SPREAD}, "randomization must be a dict"),
 )
 def test_a_campaign_that_is_none_is_refused(given, tmp_path):
     flown(**({"folder": tmp_path, "spread": {}} | given))
 
 
 def test_a_policy_that_is_replaced_while_a_campaign_flies_is_refused(tmp_path, monkeypatch):
+    pilot = Pilot(Plan("RigidTop-v0", {"own": "pretrained"}))
+    before, (weights, _) = pilot.digests(), pilot.contenders["own"].policy.network.layers[0]
+    weights.setflags(write=True)
+    weights += 1.0
+    assert pilot.digests() != before
     one = Campaign(Plan(SLEW, {"pd": "pd"}, SHORT, group=8), tmp_path, 16)
-    digests = iter([{}, {}, {"pd": 1}])  # of the claim, of the flights, and of the first group
+    digests = iter([{}, {"pd": 1}])  # of the claim, and of the first group
     monkeypatch.setattr(Pilot, "digests", lambda pilot: next(digests))
     with pytest.raises(ValueError, match=r"policies must stay .* campaign flies, not so \['pd'\]"):
         one.fly()

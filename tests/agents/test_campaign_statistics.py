@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 from scipy import stats
 
 from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement
-from rbgym.agents.campaigns.statistics import Sample, effects, rank_biserial, share_bounds
+from rbgym.agents.campaigns.statistics import Sample, can_show, effects, rank_biserial, share_bounds
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted
@@ -52,6 +52,7 @@ def test_a_run_that_fails_does_not_make_two_groups_surer():
     for hits[7] in (1.0, 0.0):
         assert Sample(hits, groups).effective(hits, 0.95) == 2.0
     assert Sample(hits, np.zeros(50, dtype=int)).effective(hits, 0.95) == 1.0
+    assert [can_show(0.99, 0.95, n, 32) for n in (1280, 1920, 9536)] == [False, True, True]
 
 
 def test_bounds_of_a_share_are_those_of_clopper_and_pearson():
@@ -136,19 +137,34 @@ def test_a_rare_fault_stands_before_what_matters_less_and_sizes_are_told_from_si
     failed = (draws["fault"] > 0) & (rng.random(n) < 0.5)
     found = effects(draws | {"ape_deg": ape}, dict.fromkeys(draws, n), {"failures": failed})
     assert (found[0].draw, found[0].of) == ("fault", "failures")
-    of_ape = [one for one in found if one.of == "ape_deg"]
+    of_ape = [one for one in found if one.of == "ape_deg" and "fault " not in one.draw]  # all kinds
     assert [one.draw for one in of_ape] == ["fault", "tilt", "other"]
     assert of_ape[1].name == "|tilt|"
     assert of_ape[2].low < 0.0 < of_ape[2].high
     assert of_ape[1].value > 0.8
 
 
+def test_kinds_of_faults_are_told_apart_and_luck_drives_nothing():
+    rng, n, lucky = np.random.default_rng(10), 400, 0
+    draws = {"fault": rng.integers(1, 3, n), "fault_time": np.arange(n) % 50 - 1.0}
+    ape = np.where(draws["fault_time"] < 0.0, np.nan, draws["fault_time"] + 90.0 * draws["fault"])
+    found = effects(draws | {"ape_deg": ape}, dict.fromkeys(draws, n), {})
+    assert [one.draw for one in found] == ["fault stuck", "fault weak", "fault_time"]
+    assert found[1].value == -found[0].value > 0.9
+    for _ in range(100):
+        columns = dict(zip([*"abcdefgh", *FIGURES], rng.normal(size=(10, 50)), strict=True))
+        lucky += effects(columns, dict.fromkeys("abcdefgh", 50), {})[0].strength[0] > 0.0
+    assert lucky < 10
+
+
 def test_a_rank_biserial_correlation_is_that_of_mann_and_whitney():
     rng = np.random.default_rng(9)
     values, there = rng.normal(size=100), rng.random(100) < 0.3
-    r, low, high = rank_biserial(stats.rankdata(values), there, 100)
+    r, low, high = rank_biserial(stats.rankdata(values), there, 100, 2.0)
     u = stats.mannwhitneyu(values[there], values[~there]).statistic
     assert r == pytest.approx(2.0 * u / (there.sum() * (~there).sum()) - 1.0)
     assert low < r < high
-    again = rank_biserial(stats.rankdata(values), there, 25)
+    again = rank_biserial(stats.rankdata(values), there, 25, 2.0)
     assert again[2] - again[1] == pytest.approx(2.0 * (high - low))
+    perfect = rank_biserial(np.arange(1.0, 101.0), np.arange(100) > 94, 100, 2.0)
+    assert perfect.low < 0.99 < perfect.value == perfect.high == 1.0

@@ -225,6 +225,23 @@ def test_a_quick_validation_measures_short_runs_in_gravity(measured):
     assert (asked["validate"]["cases"], asked["validate"]["steps"]) == (["heavy_top"], 2000)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    ("output", "status", "line"), [("/dev/full", 2, "rbgym: [Errno 28]"), ("", 0, "")]
+)
+def test_commands_say_that_they_could_not_write_and_run_no_file_for_a_library(
+    tmp_path, output, status, line
+):
+    (tmp_path / "safetensors.py").write_text("raise SystemExit('a file of the working folder')")
+    with Path(output or tmp_path / "out").open("w") as out:
+        rbgym_command = Path(sys.executable).with_name("rbgym")
+        command = [rbgym_command, "evaluate", "pretrained", "--episodes=1"]
+        done = subprocess.run(command, cwd=tmp_path, stdout=out, stderr=-1, text=True)
+    assert done.returncode == status
+    assert done.stderr[: len(line)] == line
+    assert bool(line) == bool(done.stderr)
+
+
 @pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])
 def test_light_commands_import_no_learning_library_and_need_no_output(command):
     code = f"""

@@ -19,6 +19,7 @@ from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR, fitting
 from rbgym.agents.controllers.base import relative
+from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import trained
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.envs.base import AttitudeEnv
@@ -232,6 +233,12 @@ def test_a_module_of_the_agents_is_imported_when_it_is_first_used():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     for name in ("controler", "__wrapped__", "controllers.pd"):
         assert not hasattr(rbgym.agents, name)
+
+
+@pytest.mark.compiled
+def test_a_long_control_period_lowers_the_frequency_of_the_size():
+    found = evaluate("scale", "ScalableSpin-v0", 16, dt=0.25, substeps=20)
+    assert found.success_rate == 1.0
 
 
 TUMBLING = "TumblingCapture-v0"

@@ -22,6 +22,7 @@ from rbgym.agents.policies.trained import TrainedPolicy, load
 from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.envs.satellites import Satellite
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -126,8 +127,16 @@ def test_a_policy_of_a_condition_is_called_by_its_name_and_brings_what_it_was_tr
     assert dispersed.config == load("AttitudeSlew-v1", "dispersed").config != true.config
     with pytest.raises(ValueError, match="as the policy's memory learned, got 0"):
         contenders(["pretrained"], "DetumbleToPoint-v0", {"dt": 0.5})
-    with pytest.raises(ValueError, match="as the policy's memory learned, got 0"):
-        evaluate(load("DetumbleToPoint-v0"), "DetumbleToPoint-v0", 1, dt=0.5)
+
+
+@refused(
+    ("DetumbleToPoint-v0", {"dt": 0.5}, "dt must be 1.0, as the policy's memory learned, got 0.5"),
+    ("DetumbleToPoint-v0", {"rate_limit": 1.0}, "rate_limit must be 0.5, as"),
+    ("SunAcquisition-v0", {"rate_limit": 0.8}, "rate_limit must be .* as the policy's memory"),
+    ("SunAcquisition-v0", {"sensor": {"coarse_sun": {"normals": [(0, 0, 1)] * 6}}}, "s memory"),
+)
+def test_a_memory_flies_only_in_the_units_that_it_learned(env_id, given):
+    evaluate(load(env_id), env_id, 1, **given)
 
 
 def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 
 import numpy as np
 import pytest
@@ -21,8 +20,9 @@ import rbgym.agents
 from damaged_runs import InterruptAt
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.run_folder import RunFolder
-from rbgym.agents.train import load_policy, presets, train
+from rbgym.agents.train import load_policy, make_sb3_env, presets, train
 from rbgym.agents.train.run import put_policy, rank
+from rbgym.agents.train.sb3.training import load_checkpoint
 from rbgym.envs.parts.sensors import Instruments
 
 SMALL = {
@@ -42,10 +42,6 @@ def small_train(out, algo="ppo", normalize=False, **kwargs):
 
 def tensors(folder: RunFolder) -> dict[str, np.ndarray]:
     return load_file(folder.path / "policy.safetensors")
-
-
-def assert_same_weights(one: RunFolder, other: RunFolder) -> None:
-    np.testing.assert_equal(tensors(one), tensors(other))
 
 
 def test_a_run_leaves_model_log_config_and_results(tmp_path):
@@ -96,7 +92,7 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_pa
     assert said[0] == f"resuming {folder.path} from step {resumed.resumed_from}"
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     assert resumed.results["last_mean_return"] == whole.results["last_mean_return"]
-    assert_same_weights(whole.folder, resumed.folder)
+    np.testing.assert_equal(tensors(whole.folder), tensors(resumed.folder))
     assert any(name.startswith("normalizer.") for name in tensors(whole.folder))
     found, again = whole.results["judgements"], resumed.results["judgements"]
     assert len(found) > 1
@@ -126,8 +122,8 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    with zipfile.ZipFile(checkpoint) as archive:
-        assert archive.testzip() is None
+    env = make_sb3_env("RigidTop-v0", presets.of_sb3("ppo", "RigidTop-v0")["n_envs"])
+    assert load_checkpoint(checkpoint, PPO, env).num_timesteps > 0
     assert not (tmp_path / "results.json").exists()
 
 
@@ -179,6 +175,10 @@ def test_a_finished_run_goes_on_where_more_steps_are_asked_for(tmp_path):
     config = json.loads(folder.config.read_text())
     with pytest.raises(ValueError, match="another training has taken over"):
         put_policy(folder, config, {}, None, (None, None))
+    folder.config.write_text(json.dumps(config | {"versions": {"rbgym": "0.0"}}))
+    with pytest.raises(ValueError, match=r"has a checkpoint of rbgym '0\.0': use that"):
+        small_train(tmp_path, timesteps=3000)
+    assert folder.results.exists()
 
 
 def test_a_training_that_goes_on_without_looks_ends_with_its_last_policy(tmp_path):
@@ -193,7 +193,8 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     whole = small_train(tmp_path / "whole", **rewards)
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path / "cut", callbacks=[InterruptAt(640)], **rewards)
-    assert_same_weights(whole.folder, small_train(tmp_path / "cut", **rewards).folder)
+    resumed = small_train(tmp_path / "cut", **rewards)
+    np.testing.assert_equal(tensors(whole.folder), tensors(resumed.folder))
     assert (tmp_path / "cut" / "vecnormalize.pkl").exists()
 
 
@@ -201,10 +202,7 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     ("changes", "message"),
     [
         ({"algo": "dqn"}, "algo must be one of"),
-        (
-            {"changes": {"n_stepz": 8}},
-            "hyperparameters must have keys from .* did you mean 'n_steps'",
-        ),
+        ({"changes": {"n_stepz": 8}}, "hyperparameters must have .* did you mean 'n_steps'"),
         ({"changes": {"policy_kwargs": {"net_arc": [8]}}}, "ppo are refused: .*net_arc"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),

@@ -94,6 +94,7 @@ def test_thrusters_are_on_at_full_torque_for_multiples_of_the_shortest_pulse():
     np.testing.assert_allclose(impulses(env, COMMANDS), on, rtol=0, atol=1e-14)
     # Where there is no room for another pulse, the thruster is on for all of the period.
     assert impulses(ball(Thrusters(0.04)), [1.0, 0.9, 0.5]) == pytest.approx([1.0, 0.8, 0.4])
+    assert impulses(ball(Thrusters(0.07)), [1.0, 0.9, -1.0]) == pytest.approx([1.0, 0.7, -1.0])
 
 
 def test_a_pulse_that_is_delayed_crosses_into_the_next_period():

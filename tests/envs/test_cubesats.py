@@ -42,6 +42,16 @@ def test_the_dense_reward_counts_the_miss_in_tolerances(env_id):
         assert info["reward_closeness"] == pytest.approx(reward)
 
 
+def test_four_wheels_whose_momenta_cancel_are_not_empty():
+    terms = {"success": 1.0, "closeness": 1.0}
+    env = make(DUMPING, actuator=["pyramid", "magnetorquers"], reward=terms)
+    full = {"wheel_momentum": 9e-3 * np.array([1, -1, 1, -1]), "target_quaternion": (1, 0, 0, 0)}
+    at(env, (1, 0, 0, 0), **full)
+    *_, info = env.step(np.zeros(7))
+    assert info["reward_success"] == 0
+    assert info["reward_closeness"] == pytest.approx(1 / (1 + 0.3 * (math.sqrt(19) - 1)))
+
+
 def at_rest(env, angle):
     """The reward of a step without a command, turned away from the target by an angle [rad]."""
     q = (math.cos(angle / 2), math.sin(angle / 2), 0, 0)

@@ -97,12 +97,16 @@ def test_a_mode_that_hardly_couples_leaves_the_rigid_body_and_vibrates_alone():
     assert "deflection" not in stiff.state
 
 
-def test_a_pendulum_couples_by_the_work_of_its_velocity_across_the_axis():
-    axis, place, w = np.array([0.6, 0.0, 0.8]), np.array([0.1, -0.2, 0.3]), (0.3, -0.2, 0.4)
-    modes = FlexibleModes.slosh(2.0, place, axis, 1.5)
+@pytest.mark.parametrize(
+    ("axis", "place", "count"), [((0.6, 0, 0.8), (0.1, -0.2, 0.3), 2), ((0, 0, 1), (0.3, 0, 0), 1)]
+)
+def test_a_pendulum_couples_by_the_work_of_its_velocity_across_the_axis(axis, place, count):
+    modes, w = FlexibleModes.slosh(2.0, place, axis, 1.5), (0.3, -0.2, 0.4)
     across = np.cross(axis, np.cross(w, place))  # of the velocity of the mass with the body
     assert np.sum((modes.coupling @ np.array(w)) ** 2) == pytest.approx(2.0 * across @ across)
-    assert flexible("torque", modes).reset(seed=0)[0].shape == (7 + 2 * 4,)
+    assert flexible("torque", modes).reset(seed=0)[0].shape == (7 + 2 * (2 + count),)
+    with pytest.raises(ValueError, match="slosh: place must not be zero, got "):
+        FlexibleModes.slosh(2.0, (0, 0, 0), axis, 1.5)
 
 
 @pytest.mark.compiled

@@ -150,6 +150,7 @@ def test_gyros_that_count_lose_no_angle():
 
 @refused(
     ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
+    ({"gyro": {"quantisation": 0.3}}, r"\['quantisation'\] must be in \[0, 0.2\], got 0.3"),
     ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
     ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
     ({"star_tracker": {"boresight": [(1, 0, 0), 3]}}, r"\['boresight'\] must"),

@@ -78,7 +78,7 @@ def _laws():
 
 def _made():
     slew, idle = created(SLEW), controllers.Idle(3)
-    estimating = controllers.Estimating(idle, Instruments(), rate_limit=2.0)
+    estimating = controllers.Estimating(idle, Instruments(), rate_limit=2.0, dt=0.1)
     yield target("rbgym.agents.controllers.make", controllers.make, name="pd", env=slew,
                  frequency=0.4, damping=1.0)  # fmt: skip
     yield target("rbgym.agents.controllers.at_work", controllers.at_work, policy=idle, env=slew)
@@ -86,7 +86,7 @@ def _made():
     yield target("rbgym.agents.controllers.validity", controllers.validity, name="pd", env=slew)
     yield target("rbgym.agents.controllers.Controller.predict", idle.predict, observation=SEEN)
     yield target("rbgym.agents.controllers.Estimating", controllers.Estimating, policy=idle,
-                 sensor=Instruments(), rate_limit=2.0, valid=7)  # fmt: skip
+                 sensor=Instruments(), rate_limit=2.0, dt=0.1, valid=7)  # fmt: skip
     yield target("rbgym.agents.controllers.Estimating.predict", estimating.predict,
                  observation=SEEN)  # fmt: skip
     waking = created("DetumbleToPoint-v0")

@@ -17,9 +17,8 @@ from rbgym.agents.cases import by_name, creator_of, spec_of, training_seeds
 from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
 
-_OF_LANES = frozenset(
-    {"invariants", "parameters", "state", "surroundings"}
-)  # dicts with an entry for each lane
+# Dicts with an entry for each lane.
+_OF_LANES = frozenset({"invariants", "parameters", "state", "surroundings"})
 _CHANGE_NOTHING = _OF_LANES | {"compute_reward"}
 
 

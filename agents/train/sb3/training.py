@@ -21,7 +21,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize, unwrap_vec_wrapper
 
-from rbgym.agents.cases import has_test_set, in_time
+from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.modules import ACTIVATIONS
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import ALGORITHMS, SCHEDULED, network_of_model, parameters
@@ -65,6 +65,12 @@ def learn(
     with closing(normalized(chosen, lanes)) as env, run.torch_threads(threads):
         model = new_model(job.algo, chosen, env, job.seed)
         network_of_model(model)  # refuses a model that could not be written, before the work
+        limit = kwargs.get("max_episode_steps") or spec_of(job.env_id).max_episode_steps or 0
+        least = chosen["n_envs"] * limit if chosen.get("hindsight") else 0  # whole episodes
+        if (starts := getattr(model, "learning_starts", 0)) < least:
+            raise ValueError(
+                f"learning_starts must be at least {least} with hindsight, got {starts!r}"
+            )
         restore = partial(load_checkpoint, kind=ALGORITHMS[job.algo], env=env)
         if (finished := folder.claim(config, job.resume, restore)) is not None:
             return Training(folder, finished, None)
