@@ -192,11 +192,12 @@ class Allocated(Controller):
     keeps them from saturation. If a wheel would exceed its limit, t relieves it: with at most four
     wheels t is one number, and each |c_i| <= m is an interval of it. These intervals intersect if m
     is at least the smallest possible largest |c_i| (L-infinity), which is |E u| c_max with the
-    `envelope` E of the wheels. So the law uses every torque that the wheels can give; with t = 0 a
-    pyramid loses 13 % of them on average and a third at worst. A larger torque keeps its direction.
-    Wheels that hold momentum take torque to rotate, which leaves less for braking: as that torque
-    nears the limits, the law stops speeding up the body. Last, it adds the friction of the
-    bearings, which the motors have to overcome.
+    `envelope` E of the wheels. So u may be any torque that the wheels have; with t = 0 a pyramid
+    loses 13 % of them on average and a third at worst. A larger torque keeps its direction. `pd`
+    and laws that shorten u like it stay in the box of `torque_limit`. Wheels that hold momentum
+    take torque to rotate, which leaves less for braking: as that torque nears the limits, the law
+    stops speeding up the body. Last, it adds the friction of the bearings, which the motors have to
+    overcome.
 
     first, rates: first columns of the wheels' momenta and of the rates in an observation. rate: k
     [1/s]. out: number of a failed wheel, from 0 on. The other three make the torque, and balance
@@ -338,7 +339,8 @@ class SpinByScale(Controller):
 
         S = -s omega.J omega - T (n^2 (s - d) + 2 z n s').
 
-    body: at s = 1. width: columns before s and s'. Gains: frequency n [rad/s], damping z.
+    body: at s = 1. width: columns before s and s'. Gains: frequency n [rad/s], by default
+    4, at most 0.45 in a control period; damping z.
 
     Source: the equations of motion (93) of Moller & Glocker (2012).
     """
@@ -368,6 +370,10 @@ class SpinByScale(Controller):
         if plant.scaling is None:
             raise ValueError(f"env must have a body that scales, got {plant.actuator!r}")
         return super().arguments(plant)
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"frequency": min(4.0, 0.45 / plant.env.dt)}
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, 1) for observations (n, 10): quaternion, rates, commanded spin, s and s'."""

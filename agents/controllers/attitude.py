@@ -58,12 +58,14 @@ class QuaternionFeedback(AttitudePD):
         self.braking = n * np.exp(-z / np.sinc(np.arccos(z) / np.pi))
 
     def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
-        v = nearer(q)
-        size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
-        largest = self.linear * self.slew(v / size)[:, None]
-        u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
+        u = self.turning(nearer(q), omega, wanted, a)
         coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
         return self.limited_sum(u, coupling)
+
+    def eased(self, v: Array) -> Array:
+        size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
+        largest = self.linear * self.slew(v / size)[:, None]
+        return np.asarray(v * np.minimum(1.0, largest / size))
 
     def slew(self, axis: Array) -> Array:
         """The slew rate (n,) [rad/s] about unit axes (n, 3)."""
@@ -92,9 +94,10 @@ class BangBang(BodyLaw):
     control period. f is the curve of a body that brakes with a (1 - c rate^2), the part that the
     gyroscopic torque leaves; this torque counts up to half of the limits.
 
-    Gains: layer h [s], by default 1.25 control periods, or 2 for an env with sensors, plus a delay,
-    because noise, and commands that act at an uncertain time, make a narrow layer chatter; braking,
-    below 1 for an uncertain body; slew_rate [rad/s].
+    Gains: layer h [s], by default 1.25 control periods, or 2 for an env with sensors, longer as
+    flexible modes add to the inertia, plus a delay, because noise, an inertia that follows late and
+    commands that act at an uncertain time make a narrow layer chatter; braking, below 1 for an
+    uncertain body; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -119,7 +122,7 @@ class BangBang(BodyLaw):
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         periods = 2.0 if plant.measured else _LAYER
-        return {"layer": periods * plant.given["dt"] + plant.delay}
+        return {"layer": periods * (1.0 + plant.given["swing"]) * plant.given["dt"] + plant.delay}
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         h = self.h
@@ -277,8 +280,8 @@ class Detour(AttitudePD):
     centre and beta the half angle plus the margin, or less if the target lies within it, it turns
     by gamma, at least 0.3 rad, in a direction that differs from that of the centre by
     arcsin(sin beta / sin gamma), within beta by more than a right angle. Each control period
-    computes both again, so the path curves around the cone until the straight turn is free. Law and
-    gains are those of `AttitudePD`.
+    computes both again, so the path curves around the cone until the straight turn is free; it may
+    enter another cone. Law and gains are those of `AttitudePD`.
 
     cones: of each the boresight, body axes, and the half angle [rad]. column: first column of the
     cones' centres in an observation, body axes.

@@ -1,5 +1,6 @@
 """Base of classical controllers: an env as a plant, the interface of policies, torque limits."""
 
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from typing import Any, ClassVar, Protocol, Self
@@ -40,7 +41,7 @@ class Plant:
     noise. reads: number of columns of attitude, rates and perhaps the target's rates, 0 if the
     attitude is not a quaternion. first: the first column of the actuator. delay, lag [s],
     pulse: the shortest of thrusters, as a fraction of dt; waiting: how many past commands of each
-    channel are shown.
+    channel are shown. vibrates: frequency of the fastest flexible mode [rad/s], 0 without.
     mixing: (3, channels), the torque of full commands, body axes [N m], zero for coils.
     out: number of a failed wheel, from 0 on; None if all work.
     """
@@ -75,6 +76,7 @@ class Plant:
             "body": base.body,
             "integrator": episodes.batch.integrator,
             "substeps": episodes.setup.substeps,
+            "swing": 0.0,
             "torque_limit": base.torque_limit,
             "mixing": np.diag(base.torque_limit),
             "rate_limit": base.rate_limit,
@@ -91,6 +93,16 @@ class Plant:
             "normals": getattr(sensor, "normals", ()),
             "dock": base.goal.dock(),
         }
+        self.vibrates = 0.0
+        if "coupling" in numbers:
+            d, J = np.array(numbers["coupling"]), base.body.inertia
+            added = d @ np.linalg.solve(J, d.T)
+            free = np.array(numbers["frequency"]) * np.sqrt(1.0 + np.diag(added))
+            self.vibrates = float(free.max())
+            if self.target:  # slow torques move the modes with the body
+                with suppress(ValueError):  # of an inertia that no rigid body has
+                    self.given["body"] = replace(base.body, inertia=J + d.T @ d)
+                    self.given["swing"] = float(np.linalg.eigvalsh(added)[-1])
         self.out = out
         if self.wheels is not None:
             motor, answer = self.commands["wheel_torque"].factor, without(self.wheels, out)
@@ -266,7 +278,8 @@ class Law(Controller):
 
     torque_limit: (3,) [N m], body axes; a larger torque is scaled down and keeps its direction.
     rate_limit: rate [rad/s] that observations show as 1. dt: control period [s], 0 for none. width:
-    number of columns of attitude, rates and perhaps the target's rates, by default all.
+    number of columns of attitude, rates and perhaps the target's rates, by default all. swing: the
+    part that flexible modes add, at most, to the inertia that answers at once.
     envelope: (k, 3) [1/(N m)]; the actuator can give the torques u with |envelope u| <= 1.
     """
 
@@ -275,6 +288,7 @@ class Law(Controller):
     still = False  # whether its target has to be at rest
     every_axis = False  # whether the law needs torque about each axis
     width: int | None = None
+    swing: float = 0.0
 
     def __init__(self, torque_limit: ArrayLike, *, rate_limit: float, dt: float) -> None:
         self.limits = finite("torque_limit", torque_limit, (3,))
@@ -308,7 +322,7 @@ class Law(Controller):
 
     def sampled(self, frequency: float, most: float = 0.45) -> float:
         """The frequency [rad/s], limited to `most` radians in a control period."""
-        return min(frequency, most / self.dt) if self.dt else frequency
+        return min(frequency, most / (1.0 + self.swing) / self.dt) if self.dt else frequency
 
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
@@ -363,6 +377,7 @@ class BodyLaw(Law):
     _: KW_ONLY
     rate_limit: float
     dt: float
+    swing: float = 0.0
 
     def __post_init__(self) -> None:
         super().__init__(self.torque_limit, rate_limit=self.rate_limit, dt=self.dt)

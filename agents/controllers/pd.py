@@ -120,9 +120,10 @@ class AttitudePD(BodyLaw):
     period, with b the smallest of the largest angular accelerations about the body axes; and
     z = 0.85, which overshoots by 0.6 % of the turn: near it large slews settle soonest, for any
     body. moving: whether the target moves, which needs a higher default: 6.1 sqrt(b), at most 0.3
-    in a control period. The law computes a from the target's rates now and a period ago, in the
-    target's axes (n, 3), which are the memory. At the start of an episode, and without `moving`, it
-    assumes a = 0, which leaves an error x = a / n^2.
+    in a control period. Then v is shortened to (z / n) sqrt(2 c |v|), c the largest acceleration
+    about it, if it is longer, so that half of the torque brakes in time. The law computes a from
+    the target's rates now and a period ago, in the target's axes (n, 3), which are the memory. At
+    the start of an episode, and without `moving`, it assumes a = 0, and errs by x = a / n^2.
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; it takes the nearer of q and -q.
     """
@@ -164,8 +165,16 @@ class AttitudePD(BodyLaw):
 
     def turning(self, v: Array, omega: Array, wanted: Array, a: Array | float) -> Array:
         """J times the commanded angular acceleration (n, 3) [N m]; v, a (n, 3): see the class."""
-        turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega) + a
-        return np.asarray(turn @ self.inertia)
+        turn = -self.stiffness * self.eased(v) - self.drag * (omega - wanted)
+        return np.asarray((turn + np.cross(wanted, omega) + a) @ self.inertia)
+
+    def eased(self, v: Array) -> Array:
+        """v (n, 3), so short that the law brakes in time; see the class."""
+        if not self.moving:
+            return v
+        size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
+        b = np.minimum(self.acceleration(v / size), 1e9)[:, None]
+        return np.asarray(v * np.minimum(1.0, self.drag / self.stiffness * np.sqrt(2.0 * b / size)))
 
 
 @dataclass(eq=False)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
 from rbgym.agents.controllers.lqr import error_of, solvable
 from rbgym.arguments import count, finite, positive, positives
-from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
 from rbgym.integrators import Integrator
@@ -122,7 +121,7 @@ class Planner(BodyLaw):
 
     The first plan is that of the linear law with its commands cut. mixing: (3, m) torques of full
     commands, body axes [N m], so that the limits of wheels are those of each wheel. A plan ignores
-    whatever observations do not show, the saturation of wheels, and how flexible modes swing.
+    what observations do not show, momentum and saturation of wheels, and how flexible modes swing.
 
     Source: Tassa, Mansard & Todorov (2014), Control-limited differential dynamic programming, IEEE
     Int. Conf. Robotics and Automation; cost and weights are ours.
@@ -182,10 +181,6 @@ class Planner(BodyLaw):
         if plant.pulse:
             stages = setup.actuator.stages
             raise ValueError(f"actuator must be without pulses for {cls.slews}, got {stages!r}")
-        for stage in setup.actuator.stages:
-            if hasattr(stage, "coupling"):  # slow torques move flexible modes with the body
-                d = np.atleast_2d(stage.coupling)
-                known["body"] = RigidBody(plant.body.inertia + d.T @ d)
         return known
 
     @classmethod

@@ -188,7 +188,10 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     before, after = ["sight", *follow, "look"], [piece, *(out or ["direct"])]
     if isinstance(law, controllers.BDot | controllers.SpinByScale):
         before, after = [], [piece]
-    return [*map(_piece, before), *caught, *map(_piece, after)], numbers, "double"
+    codes = [*map(_piece, before), *caught, *map(_piece, after)]
+    if not follow:  # the target is at rest
+        codes = [one.replace("    ease(v);\n", "") for one in codes]
+    return codes, numbers, "double"
 
 
 def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:

@@ -56,14 +56,21 @@ FIT = {
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
+def test_the_laws_that_fit_take_their_gains_and_answer_one_observation_like_a_batch(env_id):
     env = gym.make(env_id)
-    fitting = controllers.for_env(env)
-    assert fitting == FIT.get(env_id, fitting)
-    assert fitting[-1] == "idle"
+    names = controllers.for_env(env)
+    assert names == FIT.get(env_id, names)
+    assert names[-1] == "idle"
     env.observation_space.seed(0)
     seen = env.observation_space.sample()
-    for name in fitting:
+    unknown = r"gains of '\w+' must have keys from \[.*\], got 'freq'"
+    for name in names:
+        with pytest.raises(ValueError, match=unknown):
+            controllers.make(name, env, freq=1)
+        law = fitting.maker(name)(env)
+        for gain in fitting._gains(name, env):
+            default = signature(type(law)).parameters.get(gain)
+            assert controllers.make(name, env, **{gain: default.default if default else 1.0})
         law = controllers.make(name, env)
         one, _ = law.predict(seen)
         batch = {k: v[None] for k, v in seen.items()} if isinstance(seen, dict) else seen[None]
@@ -112,19 +119,6 @@ def test_a_law_is_not_offered_either_where_it_lacks_something(name, env_id, kwar
     env = gym.make(env_id, **kwargs)
     assert name not in controllers.for_env(env)
     controllers.make(name, env)
-
-
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_every_gain_of_every_law_can_be_given_and_no_other(env_id):
-    env = gym.make(env_id)
-    for name in controllers.for_env(env):
-        unknown = r"gains of '\w+' must have keys from \[.*\], got 'freq'"
-        with pytest.raises(ValueError, match=unknown):
-            controllers.make(name, env, freq=1)
-        law = fitting.maker(name)(env)
-        for gain in fitting._gains(name, env):
-            default = signature(type(law)).parameters.get(gain)
-            assert controllers.make(name, env, **{gain: default.default if default else 1.0})
 
 
 def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque():
@@ -202,12 +196,11 @@ def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
     seen = np.array([1, 0, 0, 0, 4e-6, -3e-6, 5e-6, 0.4, 0.3, -0.2])
     faster = seen.copy()
     faster[4:7] *= 1000
-    slow, fast = (law.predict(x)[0].astype(float) for x in (seen, faster))
-    assert np.abs(slow).max() < 1
-    assert np.abs(fast).max() == pytest.approx(1.0)
-    np.testing.assert_allclose(
-        fast / np.linalg.norm(fast), slow / np.linalg.norm(slow), rtol=0, atol=1e-6
-    )
+    moments = [law.predict(x)[0].astype(float) for x in (seen, faster)]
+    assert np.abs(moments[0]).max() < 1
+    assert np.abs(moments[1]).max() == pytest.approx(1.0)
+    slow, fast = (one / np.linalg.norm(one) for one in moments)
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-6)
 
 
 def test_rates_damped_by_coils_only_lose_momentum():
@@ -253,13 +246,6 @@ def test_a_tumbling_target_is_met_whatever_the_limit_that_rates_are_shown_by(kwa
     assert flown(controllers.make("pd", env), env, 150)["is_success"].all()
 
 
-def with_more(env_id, **changes):
-    """An env of a task of one's own, a registered one but for these parts."""
-    task = gym.make(env_id).unwrapped.task
-    own = type("OwnEnv", (AttitudeEnv,), {"task": replace(task, **changes)})
-    return own()
-
-
 @pytest.mark.parametrize(
     ("name", "env_id", "changes"),
     [
@@ -274,8 +260,10 @@ def with_more(env_id, **changes):
     ],
 )
 def test_columns_of_another_part_are_refused_though_they_are_as_wide(name, env_id, changes):
+    task = replace(gym.make(env_id).unwrapped.task, **changes)
+    env = type("OwnEnv", (AttitudeEnv,), {"task": task})()
     with pytest.raises(ValueError, match="env must show the"):
-        controllers.make(name, with_more(env_id, **changes))
+        controllers.make(name, env)
 
 
 @pytest.mark.parametrize("env_id", ["KeepOutSlew-v0", "AttitudeSlew-v1"])
@@ -286,15 +274,11 @@ def test_a_law_made_by_its_class_reads_the_columns_that_the_env_fits_it_with(env
     np.testing.assert_array_equal(*(law.predict(seen)[0] for law in laws))
 
 
-def rates_first(seen):
-    return np.concatenate([seen[4:], seen[:4]])
-
-
 def test_wrappers_that_change_what_a_law_reads_or_commands_are_refused():
     env = quick_make("AttitudeSlew-v1")
     many = gym.make_vec("AttitudeSlew-v1", num_envs=2)
     for wrapped in (
-        TransformObservation(env, rates_first, env.observation_space),
+        TransformObservation(env, lambda seen: np.roll(seen, 3), env.observation_space),
         RescaleAction(env, np.float32(-2.0), np.float32(2.0)),
         NormalizeObservation(many),
     ):

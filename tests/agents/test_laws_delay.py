@@ -144,3 +144,14 @@ def test_gyros_show_means_and_the_rates_that_follow_are_foreseen():
     np.testing.assert_allclose(
         memory.rates, env.unwrapped.state["angular_velocity"], rtol=0, atol=1e-5
     )
+
+
+def test_it_warns_where_commands_come_so_late_that_they_drive_a_flexible_mode():
+    lately, held = {"delay": {"seconds": 0.5}}, 0.5 * np.pi * np.sqrt(1 + 0.35**2 / 0.19)
+    env = gym.make("FlexibleSlew-v0", actuator=lately, sensor={"gyro": {}})
+    with pytest.warns(UserWarning, match="'lqr' holds for a phase of a flexible mode"):
+        assert type(controllers.make("lqr", env)) is Foreseeing
+    for one, late in ((env, 1.0), (gym.make("FlexibleSlew-v0"), 0.25)):
+        [(_, most, phase)] = controllers.validity("lqr", one)
+        assert phase == pytest.approx(late * held)
+        assert (phase > most) == (one is env)

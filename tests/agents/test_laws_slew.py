@@ -178,6 +178,24 @@ def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
         assert np.abs(motors + shifts).max(axis=1).min() == pytest.approx(wheels.torque, abs=1e-6)
 
 
+def panels(hertz):
+    """Modes of all three axes, with seven eighths of the inertia."""
+    coupling = np.diag(np.sqrt(7.0 * SIX.moments)).tolist()
+    return {"actuator": {"flexible": {"coupling": coupling, "frequency": 2 * np.pi * hertz}}}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("name", "env_id", "kwargs", "seconds"),
+    [("pd", "FlexibleSlew-v0", {}, 31), ("bang_bang", "FlexibleSlew-v0", {}, 28),
+     ("pd", "AttitudeSlew-v1", panels(0.25), 80), ("lqr", "AttitudeSlew-v1", panels(0.1), 80)],
+)  # fmt: skip
+def test_flexible_modes_count_as_inertia_of_large_turns(name, env_id, kwargs, seconds):
+    found = evaluate(name, env_id, 64, **kwargs, max_episode_steps=300)
+    assert found.success_rate == 1.0
+    assert found.settling_time < seconds
+
+
 Z = (0.0, 0.0, 1.0)
 
 

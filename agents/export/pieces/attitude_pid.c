@@ -16,6 +16,7 @@ static void torque(const sight *now, real u[3])
         a[i] = now->swing[i] - memory->unknown[i];
     }
     nearer(now->q, v);
+    ease(v);
     turning(v, now->omega, now->wanted, a, u);
     add_gyroscopic_torque(now->omega, u);
     limit(u);

@@ -13,6 +13,7 @@ static void torque(const sight *now, real u[3])
     for (i = 0; i < 4; i++) { memory->last[i] = sign * q[i]; }
     memory->way[0] = way;
     for (i = 0; i < 3; i++) { v[i] = way * sign * q[1 + i]; }
+    ease(v);
     turning(v, now->omega, now->wanted, now->swing, u);
     add_gyroscopic_torque(now->omega, u);
     limit(u);

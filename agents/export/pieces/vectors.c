@@ -99,6 +99,15 @@ static real acceleration(const real e[3])
     return (real)1 / FMAX(load(u), (real)1e-9);
 }
 
+/* Shortens v, so that half of the torque stops the rate n |v| / z; see AttitudePD. */
+static void ease(real v[3])
+{
+    real e[3], size = FMAX(direction(v, e), (real)1e-12);
+    real part = FMIN(DRAG / STIFFNESS * SQRT((real)2 * acceleration(e) / size), (real)1);
+    int i;
+    for (i = 0; i < 3; i++) { v[i] *= part; }
+}
+
 /* The gyroscopic torque of 1 rad/s about the unit axis e, as a fraction of the limits. */
 static real gyroscopic_load(const real e[3])
 {
