@@ -93,8 +93,7 @@ def by_name(argument: str, value: Any, must_end: bool = False) -> dict[str, Any]
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{argument} must be a dict of arguments by name, got {value!r}")
-    taken = sorted(_RESERVED & value.keys())
-    if taken:
+    if taken := sorted(_RESERVED & value.keys()):
         raise ValueError(f"{argument} must hold arguments of the environment alone, got {taken}")
     limit = value.get("max_episode_steps")
     if limit is not None and (must_end or not (is_number(limit) and limit == -1)):
@@ -142,9 +141,8 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     slews &= not getattr(task.start, "least_rate", 0.0)  # not from a tumble
     seconds = limit * own.dt
     if slews and setup.least_time:
-        least = seconds if setup.least_time > own.least_time else 0.0
         wanted = _HALF_TURNS * setup.least_time + setup.settled_steps * setup.dt
-        seconds = max(least, wanted)
+        seconds = max(seconds if setup.least_time > own.least_time else 0.0, wanted)
     elif own.least_time:
         seconds *= max(setup.least_time / own.least_time, 1.0)
     else:
@@ -174,9 +172,8 @@ def setup_of(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
 
 
 def starts_of(env_id: str, episodes: int = 256, split: str = "test", seed: int = 0) -> Starts:
-    """The first `episodes` start states of a set of `SPLITS`, dealt to a task's categories in turn,
-    in the order of their seeds. seed: draws the fresh starts, which no training has. ValueError for
-    more than the set has."""
+    """The first `episodes` starts of a set of `SPLITS`, dealt to a task's categories in turn, in
+    the order of seeds. seed: draws fresh ones, which no training has. ValueError for too many."""
     named("split", split, SPLITS)
     seeds: Sequence[int] | None = SPLITS[split]
     most = _MOST_FRESH if seeds is None else len(seeds)

@@ -23,9 +23,8 @@ IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
 
 
 class RunFolder:
-    """The paths inside one run's folder. checkpoint: the latest state of the training. model,
-    normalizer: as Stable-Baselines3 saves them. results: written last, so it marks the end. files:
-    all of them, in the order of removal."""
+    """The paths in a run's folder. checkpoint: the latest state. model, normalizer: as SB3 saves
+    them. results: written last, so it marks the end. files: all, in the order of removal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -149,9 +148,8 @@ def file_at(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that replaces `file_at(path)` once it is written and synced, so that
-    it holds either the old content or the new. If several processes write, the last one wins; the
-    file of a killed one is removed a day later. OSError, for a full disk too, names `path`."""
+    """Yield a temporary path that replaces `file_at(path)` once written and synced. The last of
+    several writers wins; a killed one's file is removed a day later. OSError names `path`."""
     target = file_at(path)
     beginning = f".{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, as names have a limit
     temporary = target.with_name(f"{beginning}{uuid.uuid4().hex}.tmp")

@@ -16,14 +16,13 @@ _WORDS = frozenset({
     "name", "title", "env", "policy", "integrator", "quantity", "source", "case", "declared",
     "verdict", "value", "conserves free", "conserves in gravity",
 })  # fmt: skip
-# With these in the environment Rich may treat any stream as a terminal.
-_TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 
 def styled(*, stderr: bool = False) -> bool:
     """Whether the standard output, or error, is a terminal that can show styles."""
     stream = sys.stderr if stderr else sys.stdout
-    if stream is None or not (stream.isatty() or os.environ.keys() & _TERMINALS):  # None: closed
+    forced = os.environ.keys() & {"FORCE_COLOR", "TTY_COMPATIBLE"}  # perhaps a terminal to Rich
+    if stream is None or not (stream.isatty() or forced):  # None: closed
         return False
     from rich.console import Console
 
@@ -47,7 +46,15 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     is one line, its columns two spaces apart."""
     title, rows = plain(title), [tuple(map(plain, row)) for row in rows]
     if not styled():
-        _print_text(title, columns, rows)
+        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+        print(title)
+        for row in (columns, *rows):
+            cells = [
+                cell.ljust(width) if name in _WORDS else cell.rjust(width)
+                for name, cell, width in zip(columns, row, widths, strict=True)
+            ]
+            print("  ".join(cells).rstrip())
+        print()
         return
     from rich import box
     from rich.console import Console
@@ -63,18 +70,6 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     console = Console(markup=False, emoji=False, highlight=False)
     console.print(title, style="bold")
     console.print(table)
-
-
-def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    print(title)
-    for row in (columns, *rows):
-        cells = [
-            cell.ljust(width) if name in _WORDS else cell.rjust(width)
-            for name, cell, width in zip(columns, row, widths, strict=True)
-        ]
-        print("  ".join(cells).rstrip())
-    print()
 
 
 def bar(*, hidden: bool = False) -> Progress:

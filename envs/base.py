@@ -86,8 +86,7 @@ class _Described:
             named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
         # Real time at 10 to 60 frames a second, else slow or fast motion.
-        rate = round(min(max(1.0 / self.dt, 10), 60))
-        self.metadata = {**self.metadata, "render_fps": rate}
+        self.metadata = {**self.metadata, "render_fps": round(min(max(1.0 / self.dt, 10), 60))}
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
         if self.task.split is None:
             return box, action
@@ -152,11 +151,10 @@ class _Described:
     def _start(self, initial: Any) -> Start:
         """What draws starts from a category of the task, or from a dict, above the env's layers."""
         task, parts, given = self.task, self._episodes.setup.parts, self._layers.arguments
-        numbers = initial
         if not isinstance(initial, Mapping):
             named('options["initial"]', initial, task.categories, " or a dict")
-            numbers = task.categories[initial]
-        numbers, goal = merged("initial", given.get("initial"), numbers), parts.goal
+            initial = task.categories[initial]
+        numbers, goal = merged("initial", given.get("initial"), initial), parts.goal
         start = task.start.resolve(numbers, parts.ends.limits, goal, task.ranges, parts.reference)
         # Raises where such starts violate a constraint.
         constraints.resolve(given.get("constraints"), goal, start, task.rate_limit, self.actuator)
@@ -508,8 +506,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             numbers, flags = episodes.now()
         episodes.ready = True
-        info = self._info(numbers, flags, self._every.copy())
-        info.update(final)
+        info = self._info(numbers, flags, self._every.copy()) | final
         if self.render_mode == "human":
             self._frames()
         return self._present(observations), rewards, terminated, truncated, info

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,16 +196,14 @@ class Building:
     def _choose_parts(self) -> None:
         """Set goal, start, endings, constraints, observation and reward."""
         task, given = self.task, self.given
-        goal, sensor = self.goal, self.sensor
+        goal, sensor, effector = self.goal, self.sensor, self.actuator.effector
         sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
         start = checked_part("start", task.start, Start)
         start = start.resolve(given.initial, ends.limits, goal, task.ranges, self.reference)
-        limited = constraints.resolve(
-            given.constraints, goal, start, task.rate_limit, self.actuator.effector
-        )
+        limited = constraints.resolve(given.constraints, goal, start, task.rate_limit, effector)
         also: Any = limited or More()
         if sensor.extra().width():
             also = Both(sensor.extra(), also)
@@ -358,7 +356,14 @@ class Building:
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
         for name, hook in self.hooks.items():
             action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
-            _check_call(name, hook, state, *action)
+            try:
+                inspect.signature(hook).bind(state, *action)
+            except TypeError as error:
+                taken = "(state, action)" if action else "(state)"
+                message = f"{name} must be a function of {taken}, got {hook!r}: {error}"
+                raise ValueError(message) from None
+            except ValueError:  # a builtin tells no signature
+                pass
             if name == "observation":
                 sample = real(name, hook(state), f"a function that returns numbers ({n}, k)")
                 if sample.ndim != 2 or len(sample) != n:
@@ -367,17 +372,6 @@ class Building:
                 self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
             else:
                 checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
-
-
-def _check_call(name: str, hook: Callable[..., Any], *args: Any) -> None:
-    """ValueError if a function does not take these arguments: a state, perhaps with an action."""
-    try:
-        inspect.signature(hook).bind(*args)
-    except TypeError as error:
-        taken = "(state, action)" if len(args) == 2 else "(state)"
-        raise ValueError(f"{name} must be a function of {taken}, got {hook!r}: {error}") from None
-    except ValueError:  # a builtin tells no signature
-        pass
 
 
 def _listed(value: Any) -> list[Any]:

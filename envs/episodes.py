@@ -230,8 +230,7 @@ class Episodes:
         return outputs[0]
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
-        """A control period of other bodies than the batch's, in a buffer of the same layout, see
-        `period`. No episode begins."""
+        """`period` of other bodies, in a buffer of the batch's layout. No episode begins."""
         blocks = len(buffer) // (self.batch.block_rows * LANES)
         self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
@@ -369,16 +368,17 @@ class Episodes:
 
 def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> State:
     """See `Episodes.state`."""
-    n, physics, parts = batch.size, rows.physics, rows.parts
-    state = {**batch.measure(), **actuator.state(physics, batch.rows)}
-    for name, key in places_of(physics.potential).items():
-        state[name] = batch.rows(physics.potential_row() + key.first, key.width)[:, 0]
-    for name, key in parts.goal.state_keys().items():
-        values = batch.rows(rows.goal_row() + key.first, key.width)
-        state[name] = values[:, 0] if key.width == 1 else values
+    physics, goal, state = rows.physics, rows.parts.goal, batch.measure()
+    orbit, own, reported = physics.potential_row(), rows.goal_row(), actuator.places(physics)
+    places = {n: reported[n] for n in actuator.state_keys()}
+    places |= {n: (orbit + key.first, key.width) for n, key in places_of(physics.potential).items()}
+    places |= {n: (own + key.first, key.width) for n, key in goal.state_keys().items()}
+    for name, (first, width) in places.items():
+        values = batch.rows(first, width)
+        state[name] = values[:, 0] if width == 1 else values
     state["time"] = dt * batch.rows(rows.first_row() + at.ELAPSED, 1)[:, 0]
-    target = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], (n, 1))
-    if parts.goal.has_target():
+    target = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], (batch.size, 1))
+    if goal.has_target():
         target = batch.rows(rows.goal_row(), 7)
     return {**state, "target_quaternion": target[:, :4], "target_angular_velocity": target[:, 4:]}
 

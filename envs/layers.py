@@ -118,7 +118,8 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     data, "source": name of the layer that set it}."""
     setup, batch, arguments = episodes.setup, episodes.batch, layers.arguments
     parts, body, actuator = setup.parts, batch.bodies[0], setup.actuator
-    elements = [*actuators.split_combined((actuator.effector, *actuator.stages))]
+    elements = actuators.split_combined((actuator.effector, *actuator.stages))
+    limit = int(setup.limit) if math.isfinite(setup.limit) else None
 
     def leaf(value: Any, *path: str) -> dict[str, Any]:
         return {"value": plain(value), "source": layers.source(*path)}
@@ -135,16 +136,14 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
             for key, value in plain(record).items()
         }
 
-    given = [name for name in ("difficulty", "satellite") if name in arguments]
-    tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in given}
+    outer = [name for name in ("difficulty", "satellite") if name in arguments]
+    tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in outer}
     tree |= {
         "body": each("body", {name: getattr(body, name) for name in OF_BODY}),
         "mgl": leaf(getattr(batch.potential, "mgl", 0.0), "mgl"),
         "dt": leaf(setup.dt, "dt"),
         "substeps": leaf(setup.substeps, "substeps"),
-        "max_episode_steps": leaf(
-            int(setup.limit) if math.isfinite(setup.limit) else None, "max_episode_steps"
-        ),
+        "max_episode_steps": leaf(limit, "max_episode_steps"),
         "integrator": leaf(batch.integrator.name, "integrator"),
         "projection": leaf(batch.projection, "projection"),
         "rate_limit": leaf(task.rate_limit, "rate_limit"),

@@ -35,15 +35,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
 from rbgym.envs.arguments import in_range, made, made_or_given, named
 from rbgym.envs.parts.elements import SUN_RATE, TwoLines, bearings, moment, year_of
-from rbgym.envs.parts.geomagnetism import (
-    DIPOLE_TILT,
-    EQUATOR_FIELD,
-    FIRST,
-    LAST,
-    STRONGEST,
-    Dipole,
-    Harmonics,
-)
+from rbgym.envs.parts.geomagnetism import DIPOLE_TILT, EQUATOR_FIELD, FIRST, LAST, Dipole, Harmonics
 from rbgym.envs.rows import Key
 from rbgym.potentials import NoPotential, Potential
 from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
@@ -55,6 +47,7 @@ EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
 EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
 _J2, _EQUATOR = 1.08262668e-3, 6378.137e3  # oblateness, and radius of the equator [m]
 _DIPOLE, _IGRF = "dipole", "igrf"
+_STRONGEST = 1.15  # bound: IGRF's strongest field over the dipole's polar field, at one height
 _OBLIQUITY = math.radians(23.44)  # of the ecliptic
 # The Sun: longitude of perigee in 2000 (now half a degree more, which moves the Sun by up to 0.015
 # degrees), in turns, and the equation of the centre [rad].
@@ -190,12 +183,11 @@ class Orbit:
     def field(self) -> float:
         """Half of an upper bound of the field [T] on the orbit: with a dipole, the field above its
         equator at the height of the perigee; above its poles it is twice that."""
-        more = STRONGEST if self.model == _IGRF else 1.0
+        more = _STRONGEST if self.model == _IGRF else 1.0
         return more * self.equator_field * (EARTH_RADIUS / self.radius) ** 3
 
     def record(self, pulls: bool = False, sun: bool = False) -> "OnOrbit":
-        """The potential of a body on the orbit; pulls: whether there is a gravity gradient; sun:
-        whether there is a Sun."""
+        """The potential of a body on the orbit; pulls, sun: with a gravity gradient, with a Sun."""
         e, ground = self.eccentricity, EARTH_RADIUS / self.radius
         dipole = Dipole(self.field, math.cos(self.tilt), math.sin(self.tilt))
         year = self.year if self.date is None else year_of(moment("Orbit.date", self.date))
@@ -241,8 +233,7 @@ def _secular_rates(axis: float, e: float, i: float) -> tuple[float, float, float
 
 
 def resolve_orbit(value: Any) -> Orbit:
-    """The orbit of an argument: an `Orbit`, a dict of its arguments, or a dict with a "tle" and
-    arguments of `Orbit.from_tle`."""
+    """The orbit of an argument: an `Orbit`, a dict for one, or one with a "tle" for `from_tle`."""
     if isinstance(value, Mapping) and "tle" in value:
         lines = value["tle"]
         if not isinstance(lines, list | tuple) or len(lines) != 2:
@@ -269,13 +260,11 @@ class Circle(Record):
         return cos, sin, 1.0
 
     def quickness(self, nearness):
-        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: from
-        `polar`."""
+        """(Semi-major axis / distance)^3, angular velocity / mean motion; nearness: of `polar`."""
         return 1.0, 1.0
 
     def climb(self, place, cos, sin):
-        """Radial velocity / mean motion / distance of the perigee; cos, sin: of the argument of
-        latitude."""
+        """Radial velocity / mean motion / distance of the perigee; cos, sin: from `polar`."""
         return 0.0
 
 

@@ -55,23 +55,21 @@ class Satellite:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        kinds = {"body": RigidBody, "wheels": ReactionWheels, "coils": MagneticCoils}
         if isinstance(self.wheels, Mapping) and [*self.wheels] == ["pyramid"]:
             given = self.wheels["pyramid"]
             four = made("Satellite.wheels['pyramid']", ReactionWheels.pyramid, given)
             object.__setattr__(self, "wheels", four)
+        kinds = {"body": RigidBody, "wheels": ReactionWheels, "coils": MagneticCoils}
         for name, kind in kinds.items():
             value = getattr(self, name)
             if value is not None or name == "body":
-                value = made_or_given(f"Satellite.{name}", kind, value)
-                object.__setattr__(self, name, value)
+                object.__setattr__(self, name, made_or_given(f"Satellite.{name}", kind, value))
         for name in ("dt", "angle", "rate", "seconds"):
             object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
         if self.force is not None:
             positive("Satellite.force", self.force)
         if self.torque is not None:
-            torque = finite("Satellite.torque", self.torque, (), (3,))
-            if np.any(torque <= 0):
+            if np.any(finite("Satellite.torque", self.torque, (), (3,)) <= 0):
                 raise ValueError(f"Satellite.torque must be positive, got {self.torque!r}")
         elif self.wheels is None and self.coils is None:
             raise ValueError("Satellite must have wheels, coils or torque, got none of them")
@@ -115,9 +113,7 @@ class Satellite:
         if isinstance(actuator, list | tuple):
             return [self.parts_named(one, fitted) for one in actuator]
         if isinstance(actuator, Mapping):
-            bare = {
-                name: own[name] for name, one in actuator.items() if one == {} and own.get(name)
-            }
+            bare = {n: own[n] for n, one in actuator.items() if one == {} and own.get(n)}
             return {**actuator, **bare}
         return (own.get(actuator) or actuator) if isinstance(actuator, str) else actuator
 
@@ -175,8 +171,7 @@ class Satellite:
             )
         k, changes = limit / task.rate_limit, dict[str, Any]()
         if isinstance(task.shape, Approach | Closeness):
-            weight = task.shape.rate_weight / k**2
-            changes["shape"] = task.shape._replace(rate_weight=weight)
+            changes["shape"] = task.shape._replace(rate_weight=task.shape.rate_weight / k**2)
         if isinstance(reference, Wandering):
             slow, fast = k * reference.slow, k * reference.fast
             moving = partial(Wandering, amplitude=reference.amplitude, slow=slow, fast=fast)
@@ -198,8 +193,7 @@ class Satellite:
             **changes,
         )
         success = {name: getattr(self, name) for name in suited.success_keys()}
-        arguments = {"body": self.body, "dt": self.dt, "actuator": actuator}
-        return suited, {**arguments, **seen}, success
+        return suited, {"body": self.body, "dt": self.dt, "actuator": actuator, **seen}, success
 
 
 def _scale_rates(given: Mapping[str, float], k: float) -> dict[str, float]:
@@ -273,9 +267,7 @@ SATELLITES: dict[str, Callable[[], Satellite]] = {
 
 def resolve(value: Any) -> Satellite:
     """The satellite that the argument `satellite` names or describes."""
-    if isinstance(value, Satellite):
-        return value
-    if isinstance(value, Mapping):
-        return made("satellite", Satellite, value)
+    if isinstance(value, Satellite | Mapping):
+        return made_or_given("satellite", Satellite, value)
     named("satellite", value, SATELLITES, ", a Satellite or a dict of its arguments")
     return SATELLITES[value]()

@@ -3,12 +3,12 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+from pages import ROOT
 from rbgym.registration import ENVIRONMENTS
 
 pytestmark = pytest.mark.interpreted
@@ -17,14 +17,12 @@ pytestmark = pytest.mark.interpreted
 UNSAID = {"KeepOutSlew-v0", "Detumble-v1", "AttitudeTracking-v1"}
 WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 6: "six", 9: "nine", 12: "twelve"}
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 @pytest.mark.parametrize("env_id", [i for i in ENVIRONMENTS if i != "AttitudeReach-v0"])
 def test_the_table_of_the_observation_is_the_space(env_id):
     text = (ROOT / "docs" / "tasks" / f"{env_id}.md").read_text("utf-8")
-    space = gym.make(env_id).observation_space
-    covered = 0
+    env = gym.make(env_id).unwrapped
+    space, covered = env.observation_space, 0
     for first, last, bounds in re.findall(r"^\| (\d+)(?:-(\d+))? \| .* \| (.*) \|$", text, re.M):
         rows = slice(int(first), int(last or first) + 1)
         covered += rows.stop - rows.start
@@ -37,9 +35,9 @@ def test_the_table_of_the_observation_is_the_space(env_id):
             np.testing.assert_allclose(high, np.broadcast_to(shown, high.shape), rtol=5e-3)
             np.testing.assert_array_equal(low, -high)
     assert covered == space.shape[0]
-    (channels,) = gym.make(env_id).action_space.shape
+    (channels,) = env.action_space.shape
     assert f"## Action: Box(-1, 1, ({channels},)), float32" in text
-    substeps = gym.make(env_id).unwrapped.task.substeps
+    substeps = env.task.substeps
     said = re.findall(r"is (\w+) steps? of (?:the integrator|it)\b", " ".join(text.split()))
     assert said or env_id in UNSAID
     assert set(said) <= {str(substeps), WORDS[substeps]}

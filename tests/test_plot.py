@@ -6,11 +6,11 @@ import subprocess
 import sys
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pages import DOCS
 from refusals import refused
 
 pytest.importorskip("matplotlib")
@@ -72,11 +72,10 @@ def test_plots_need_no_pyplot():
 
 
 def test_the_gallery_shows_every_plot_in_a_small_file():
-    docs = Path(__file__).resolve().parents[1] / "docs"
-    page = (docs / "rendering.md").read_text("utf-8")
+    page = (DOCS / "rendering.md").read_text("utf-8")
     assert all(name in page for name in rbgym.plot.__all__)
     shown = set(re.findall(r"\(pictures/plots/(\w+\.png)\)", page))
-    pictures = {file.name: file.stat().st_size for file in (docs / "pictures/plots").iterdir()}
+    pictures = {file.name: file.stat().st_size for file in (DOCS / "pictures/plots").iterdir()}
     assert shown == set(pictures)
     assert max(pictures.values()) < 60_000
 

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from textbook import Top, quaternion_of_rotation_vector, quaternion_product
+from textbook import Top
+from textbook_quaternion import Array, quaternion_of_rotation_vector, quaternion_product
 
-Array = NDArray[np.float64]
 E1, E2, E3 = np.eye(3)
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 # Of no paper: a body with products of inertia, where it starts, and how it turns.

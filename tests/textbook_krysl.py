@@ -7,12 +7,10 @@ from collections.abc import Callable
 from functools import wraps
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from textbook import Step, newton, quaternion_of_rotation, rotation, skew, tensor, torque_at, vector
-
-Array = NDArray[np.float64]
+from textbook import Step, newton, tensor, torque_at, vector
+from textbook_quaternion import Array, quaternion_of_rotation, rotation, skew
 
 
 class Setting:

@@ -68,8 +68,7 @@ def campaign(
         estimator=estimator, impossible=impossible, group=group,
     )  # fmt: skip
     flown = Campaign(plan, Path(out), runs)
-    # Raises before the flight.
-    Requirement.read(require or {}, flown.pilot.figures, flown.runs, flown.shared)
+    Requirement.read(require or {}, flown.pilot.figures, flown.runs, flown.shared)  # raises early
     flown.fly(jobs, progress)
     budget = contributions(flown, jobs=jobs, progress=progress) if with_budget else []
     return Report.of(flown, require or {}, budget)

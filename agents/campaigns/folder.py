@@ -83,8 +83,7 @@ class Campaign:
     def fly(self, jobs: int | None = None, progress: bool = False) -> "Campaign":
         """Fly the groups that are missing, and write the table. jobs: number of processes, by
         default that of `joblib.parallel_config`, or one. After an interruption at any moment, call
-        it again to continue. Raises ValueError for draws that are impossible, and if the folder
-        holds another campaign."""
+        it again. ValueError for impossible draws, and if the folder holds another campaign."""
         if self.plan.impossible == "refuse":
             self.spread.check(self.runs, self.plan.group)
         config = self._claim()
@@ -222,8 +221,7 @@ def _fly(plan: Plan, group: int, path: Path, config: dict[str, Any], folder: Pat
         with suppress(OSError):  # another computer may not have it
             os.chdir(folder)  # a worker may be left from another campaign
     with suppress(Exception):  # what cannot be copied raises any type
-        # As in another process: no group changes an object for the next.
-        plan = deepcopy(plan)
+        plan = deepcopy(plan)  # as in another process: no group changes an object for the next
     pilot = Pilot(plan)
     now, digests = pilot.digests(), config["digests"]
     named = [name for name, one in plan.policies.items() if isinstance(one, str)]  # read again
@@ -240,8 +238,7 @@ def _fly(plan: Plan, group: int, path: Path, config: dict[str, Any], folder: Pat
     table = {name: np.stack([one[name] for one in rows], axis=1).ravel() for name in rows[0]}
     with replacing(path) as whole:  # replaced last, as it marks the group as flown
         parquet.write_table(pa.Table.from_pydict(table), whole)
-        check = np.array(_marks(config, group, whole))
-        counts |= {"time": setup.dt * instants, "rows": check}
+        counts |= {"time": setup.dt * instants, "rows": np.array(_marks(config, group, whole))}
         with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **counts)
 

@@ -31,9 +31,8 @@ _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", 
 
 
 class Place(NamedTuple):
-    """Numbers that can be drawn together. level: how they are set. nominal: their values without a
-    spread; None where the env draws them. labels: suffix of each number's name. low, high: bounds
-    of the possible values."""
+    """Numbers that can be drawn together. level: how they are set. nominal: without a spread, None
+    where the env draws them. labels: suffix of each number's name. low, high: possible bounds."""
 
     name: str
     level: str
@@ -83,11 +82,10 @@ class Nominal:
                 return one, [*range(len(one.labels))]
             if own in one.columns:
                 return one, [one.columns.index(own)]
-        near = hint(own, [*PER_RUN, *self.places])
         starts = [one.name for one in self.places.values() if one.level == START]
         raise ValueError(
             f"spread must name numbers of the resolved configuration, of a start {starts} or of "
-            f"{list(PER_RUN)}, got {name!r}{near}"
+            f"{list(PER_RUN)}, got {name!r}{hint(own, [*PER_RUN, *self.places])}"
         )
 
     def _parameters(self) -> Iterator[Place]:
@@ -111,11 +109,9 @@ class Nominal:
 
     def _numbers(self) -> Iterator[Place]:
         for name, leaf in leaves({part: self.tree[part] for part in _PARTS if part in self.tree}):
-            if name in _ELSEWHERE:
-                continue
             with suppress(ValueError):  # inner lists that differ in length
                 values = np.asarray(leaf["value"])
-                if values.size and values.dtype.kind in "if":
+                if name not in _ELSEWHERE and values.size and values.dtype.kind in "if":
                     yield Place(name, GROUP, values.ravel().astype(float), _labels(values.shape))
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:

@@ -133,8 +133,7 @@ class Flight:
     hold: float
 
     def figures(self, window: float) -> dict[str, Array]:
-        """Compute those of `FIGURES` that the task has, (n,) each, of what was flown; nan if the
-        integration failed. window [s]."""
+        """The task's `FIGURES` as flown, (n,) each; nan if the integration failed. window [s]."""
         seen, steps = self.histories, np.arange(len(self.histories["angle"]))[:, np.newaxis]
         periods = round(window / self.dt)
         inside = (steps <= self.lengths) & (steps >= self.lengths - periods)
@@ -178,11 +177,8 @@ def figures_of(env: Any, estimator: bool = False) -> list[str]:
     return [name for name in FIGURES if has[name]]
 
 
-def fly(
-    player: Player, names: list[str], see: Callable[[Player, int], object] | None = None
-) -> Flight:
-    """Fly every lane to its end. names: of the figures. see: called at each instant with the player
-    and its number."""
+def fly(player: Player, names: list[str], see: Callable[[Player, int], object] | None) -> Flight:
+    """Fly all lanes to the end. names: of figures. see: called with the player and each instant."""
     env, n = player.env.unwrapped, player.env.num_envs
     lengths, ended = np.zeros(n, dtype=np.int64), np.full(n, "", dtype="<U18")
     seen = defaultdict[str, list[Array]](list)
@@ -228,8 +224,7 @@ def _shown(player: Player, observation: Any) -> Array:
 
 def checksums(value: Any) -> list[str | None]:
     """Checksums of the objects and functions in a value, of the data and `predict` of objects, the
-    code and the values of functions; None for one whose pickle differs from that of its copy, or
-    that has none."""
+    code and values of functions; None without a pickle, or with another than that of its copy."""
     found = list[Any]()
     plain(value, found.append)
     methods = [type(one).predict for one in found if hasattr(type(one), "predict")]

@@ -28,11 +28,10 @@ _SIZE = 360  # pixels of a film
 
 @dataclass(frozen=True)
 class Replay:
-    """A run flown again. row: its row of the table, by column. time: instants [s], (m,). telemetry:
-    (m, size) by name: quaternion, target_quaternion and estimate (the estimator's attitude or the
-    sensors'), body to world; angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum
-    [N m s]; attitude_error [rad]; command. Values of a control period are at its first instant; the
-    last instant has nan."""
+    """A run flown again. row: of the table, by column. time: instants [s], (m,). telemetry:
+    (m, size) by name: quaternion, target_quaternion and estimate (of the estimator or the sensors),
+    body to world; angular_velocity [rad/s] and torque [N m], body axes; wheel_momentum [N m s];
+    attitude_error [rad]; command. Those of a control period are at its start; the last are nan."""
 
     run: int
     contender: str

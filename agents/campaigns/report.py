@@ -112,9 +112,8 @@ class Requirement:
         n, within = sample.effective(hits, self.confidence), float(hits.mean())
         low, high = statistics.share_bounds(within * n, n, self.confidence)
         verdict = MET if low >= self.share else NOT_MET if high < self.share else UNDECIDED
-        decides = None
-        if verdict == UNDECIDED and (least := self._decides(within)):
-            decides = math.ceil(least * len(hits) / n)
+        least = self._decides(within) if verdict == UNDECIDED else None
+        decides = math.ceil(least * len(hits) / n) if least else None
         sign = 1.0 if self.at_most else -1.0
         if self.figure == SUCCESS:
             limit, value = self.share, within

@@ -40,10 +40,8 @@ class Source(NamedTuple):
 
 class Dispersions:
     """The sources of a campaign. spread: distributions by name, see docs/campaign.md. seed: of all
-    draws. without: the source that stays nominal. columns: names of the drawn numbers.
-
-    Draws come from Philox, keyed by seed and run (or group), with the source's name in the counter.
-    """
+    draws. without: the source that stays nominal. columns: names of the drawn numbers. Draws come
+    from Philox, keyed by seed and run (or group), with the source's name in the counter."""
 
     def __init__(
         self, spread: Mapping[str, Any], nominal: Nominal, seed: int, without: str | None = None
@@ -130,16 +128,13 @@ class Dispersions:
             raise ValueError(
                 f"{argument}: matrix must be symmetric and positive definite, got {matrix.tolist()}"
             ) from None
-        drawn_by_env = any(place.nominal is None for place, _ in numbers)
-        return Source(
-            "+".join(given["names"]), numbers, lambda u: mean + stats.norm.ppf(u) @ root.T,
-            None if drawn_by_env else np.array(own),
-        )  # fmt: skip
+        name = "+".join(given["names"])
+        nominal = None if any(place.nominal is None for place, _ in numbers) else np.array(own)
+        return Source(name, numbers, lambda u: mean + stats.norm.ppf(u) @ root.T, nominal)
 
     def seeds(self, runs: Sequence[int]) -> list[int]:
         """Seeds for the env's own draws, apart from those of test sets and trainings."""
-        drawn = (self._philox(_SEED, run, "", 0).random_raw() for run in runs)
-        return [int(one) >> 2 | 1 << 62 for one in drawn]
+        return [int(self._philox(_SEED, run, "", 0).random_raw()) >> 2 | 1 << 62 for run in runs]
 
     def of_runs(self, runs: Sequence[int], redraw: bool = True) -> Draws:
         """Draw the numbers of each run. redraw: replace impossible ones; ValueError if all are."""
@@ -193,9 +188,7 @@ class Dispersions:
         """Draw the numbers of each place, for runs or groups; its other numbers stay nominal, or,
         as nan, the env's own if they are of a start."""
         found: Draws = {}
-        for one in self.sources:
-            if one.per_group != (kind == _GROUP):
-                continue
+        for one in [one for one in self.sources if one.per_group == (kind == _GROUP)]:
             bits = (self._philox(kind, k, one.name, int(t)) for k, t in zip(of, tries, strict=True))
             rows = [np.random.Generator(one_run).random(len(one.numbers)) for one_run in bits]
             values = one.quantiles(np.array(rows) + _TINY)

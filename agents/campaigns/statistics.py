@@ -194,8 +194,7 @@ def strongest(found: list[Effect], most: int) -> list[tuple[Effect | None, Effec
 
 
 def rank_correlation(ranks: Array, others: Array, n: int, level: float) -> Interval:
-    """Spearman's rank correlation, and its interval of +- level standard deviations; nan if a side
-    is constant, or n below five."""
+    """Spearman's correlation, +- level standard deviations; nan if a side is constant or n < 5."""
     if n < _FEWEST or np.ptp(ranks) == 0.0 or np.ptp(others) == 0.0:
         return _UNKNOWN
     r = float(np.corrcoef(ranks, others)[0, 1])

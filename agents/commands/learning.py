@@ -179,7 +179,6 @@ def export(
     The environment is the one named, else that of the run, else RigidTop-v0.
     """
     options.known_policies(policy)  # before the heavy imports
-
     import gymnasium as gym
 
     from rbgym.agents.controllers import at_work

@@ -21,8 +21,7 @@ from rbgym.registration import ENVIRONMENTS
 
 
 def numbers(*counts: int) -> Callable[[str], list[float]]:
-    """A parser of comma-separated numbers, in one of these counts. Their sizes are limited so that
-    squares and quotients do not overflow."""
+    """A parser of comma-separated numbers in one of these counts, whose squares do not overflow."""
 
     def parse(text: str) -> list[float]:
         try:
@@ -80,9 +79,13 @@ def refusing(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     return refuse
 
 
+def one_of(argument: str, names: Callable[[], list[str]]) -> Any:
+    """Completion of an option by these names, and its check."""
+    check = refusing(lambda name: named(argument, name, names()))
+    return {"autocompletion": names, "callback": check}
+
+
 # These refuse a path that cannot be written, before the work.
-
-
 @refusing
 def file_to_write(path: Path) -> None:
     with suppress(OSError):
@@ -140,8 +143,7 @@ known_policies = refusing(check_policy)
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     """Raise ValueError for arguments that the environment refuses."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
-    if env_id.rpartition(":")[2] in ENVIRONMENTS:
-        # First their names, which needs no kernels.
+    if env_id.rpartition(":")[2] in ENVIRONMENTS:  # first their names, which needs no kernels
         Arguments.check_names(given.keys() - {"max_episode_steps"})
     from rbgym.agents.judge.episodes import readable_in
 
@@ -187,12 +189,7 @@ Policies = Annotated[
     Option(help="Controller, 'pretrained' or folder; repeat to compare several.", **POLICIES),
 ]
 Algorithm = Annotated[
-    str,
-    Option(
-        help="auto, ppo, sac, tqc, recurrent_ppo or apg.",
-        autocompletion=algorithms,
-        callback=refusing(lambda name: named("algo", name, algorithms())),
-    ),
+    str, Option(help="auto, ppo, sac, tqc, recurrent_ppo or apg.", **one_of("algo", algorithms))
 ]
 Episodes = Annotated[int, Option(help="Number of start states.", min=1)]
 Estimator = Annotated[
@@ -202,8 +199,7 @@ Split = Annotated[
     str,
     Option(
         help="Set of start states: test, validation or fresh.",
-        autocompletion=lambda: list(SPLITS),
-        callback=refusing(lambda name: named("split", name, SPLITS)),
+        **one_of("split", lambda: [*SPLITS]),
     ),
 ]
 Inertia = Annotated[

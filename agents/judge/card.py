@@ -65,8 +65,7 @@ class Row:
     """One controller or algorithm. merits: evaluations by category and for "all". of_seeds: success
     rate by training seed; of several, the package's policy is the median. origin: a trained
     policy's algorithm, seed, timesteps, wall_time. conditions: evaluations of "all" in each of
-    `conditions_of`, with the package's policy for it. holds: a controller's
-    `rbgym.agents.controllers.validity`."""
+    `conditions_of`, with the package's policy for it. holds: `controllers.validity` of a law."""
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
@@ -169,9 +168,8 @@ class Played(NamedTuple):
 def _in_conditions(one: Contender, env_id: str, starts: cases.Starts) -> dict[str, PlayedEpisodes]:
     found = {}
     for name, (kwargs, _, estimating) in conditions_of(env_id, one.env_kwargs).items():
-        policy = one.policy
-        if one.name == PRETRAINED and name in trained.conditions(env_id):
-            policy = trained.load(env_id, name)
+        shipped = one.name == PRETRAINED and name in trained.conditions(env_id)
+        policy = trained.load(env_id, name) if shipped else one.policy
         if isinstance(policy, TrainedPolicy):
             widths = [flatdim(space) for space in readable_in(env_id, kwargs)]
             if flatdim(policy.observation_space) not in widths:

@@ -181,12 +181,10 @@ def joined(parts: list[PlayedEpisodes]) -> PlayedEpisodes:
     instants = max(len(part.attitude_error) for part in parts)
     found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
     for name in _HISTORIES:
-        histories = []
-        for part in parts:
-            history = getattr(part, name)
-            missing = np.full((instants - len(history), *history.shape[1:]), np.nan)
-            histories.append(np.concatenate([history, missing]))
-        found[name] = np.concatenate(histories, axis=1)
+        histories = [getattr(part, name) for part in parts]
+        ends = [np.full((instants - len(one), *one.shape[1:]), np.nan) for one in histories]
+        whole = [np.concatenate(both) for both in zip(histories, ends, strict=True)]
+        found[name] = np.concatenate(whole, axis=1)
     return PlayedEpisodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
 
 
@@ -209,14 +207,12 @@ def play_from(
 
 def as_policy(policy: Any) -> Any:
     """The policy; a model of Stable-Baselines3 as a `TrainedPolicy`, with its VecNormalize."""
-    is_model = hasattr(policy, "get_vec_normalize_env")
-    return TrainedPolicy.of(policy) if is_model else policy
+    return TrainedPolicy.of(policy) if hasattr(policy, "get_vec_normalize_env") else policy
 
 
 class Player:
-    """Runs a policy in a vector env from its starts, and holds the latest observation and the
-    policy's memory. policy: a controller's name, a Stable-Baselines3 model, or any object with
-    `predict`."""
+    """Runs a policy in a vector env from its starts; holds the latest observation and the memory.
+    policy: a controller's name, a Stable-Baselines3 model, or any object with `predict`."""
 
     def __init__(self, policy: Any, env: Any, starts: Starts) -> None:
         self.env, self.policy = env, controllers.at_work(as_policy(policy), env)

@@ -185,8 +185,7 @@ def unwound(played: PlayedEpisodes) -> NDArray[np.bool_] | None:
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a proportion. Source: Wilson (1927), Probable inference, the
-    law of succession, and statistical inference."""
+    """The 95 % confidence interval of a proportion. Source: Wilson (1927), JASA 22, 209-212."""
     p, z = successes / trials, 1.959963984540054
     center = p + z * z / (2 * trials)
     spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))

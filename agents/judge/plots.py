@@ -15,8 +15,7 @@ from rbgym.plot.figures import an_attitude_counts, log_errors, quantiles
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; an interruption leaves the old file. ValueError for an unknown ending."""
     form = path.suffix.removeprefix(".") or "png"
-    # Without the date, so that the same figure gives the same file.
-    metadata = {"Date": None} if form == "svg" else None
+    metadata = {"Date": None} if form == "svg" else None  # the same figure gives the same file
     with style.context(), replacing(path) as temporary:
         figure.savefig(temporary, format=form, metadata=metadata)
 

@@ -58,13 +58,10 @@ def differences(
     runs: Sequence[PlayedEpisodes], others: Sequence[PlayedEpisodes]
 ) -> dict[str, Interval]:
     """The difference runs - others of each of `merits` that both have: of interquartile means for
-    the return, of means for the rest; and "improvement", the probability of a larger return minus
-    one half."""
+    the return, of means for the rest; and "improvement", the probability of a larger one - 0.5."""
     ours, theirs = merits(runs), merits(others)
     found = {}
-    for name, own in ours.items():
-        if name not in theirs:
-            continue
+    for name, own in ((name, own) for name, own in ours.items() if name in theirs):
         middle: Callable[[Array], Any] = _interquartile_mean if name == "return" else np.mean
         found[name] = interval(own, lambda a, b, of=middle: float(of(a) - of(b)), theirs[name])
     value, low, high = found["success"]

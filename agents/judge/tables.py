@@ -38,8 +38,7 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
 _OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
-# Columns that are left out if all cells are empty: for tasks with an attitude, constraints, wheels,
-# a target.
+# Left out if all cells are empty: they need an attitude, constraints, wheels or a target.
 _OF_SOME = ("final error [deg]", "violating [%]", "overshoot [deg]", *tuple(_COLUMNS)[-3:])
 
 
@@ -99,9 +98,7 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
 
 
-# Below, a card is the dict that `Card.as_dict` returns.
-
-
+# From here on, a card is the dict that `Card.as_dict` returns.
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Headings and rows of a card's tables: merits, success by category, each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}

@@ -52,9 +52,8 @@ class Timing(NamedTuple):
 def film(
     path: Path, env_id: str, contenders: Sequence[Contender], start: Starts, size: int = 480
 ) -> None:
-    """Write a video of the episode from one start, with the contenders next to each other. It ends
-    two seconds after each contender has succeeded or its episode is over. path: ends in .mp4 or
-    .gif, see `require`. size: width and height of a contender's picture [pixels]."""
+    """Write a video of the episode from one start, contenders side by side, until two seconds after
+    all have succeeded or are over. path: .mp4 or .gif. size: of a contender's picture [pixels]."""
     plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]
     try:
         longest = max(plays, key=lambda play: play.dt * play.steps)
@@ -121,8 +120,7 @@ def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Ite
     """Yield pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
     painter, idle = Painter((size, size)), 0
     for number in itertools.count(1):
-        pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
-        yield np.concatenate(pictures, axis=1)
+        yield np.concatenate([painter.paint(play.titled(timing.speed)) for play in plays], axis=1)
         done = all(play.scene.caption.success or play.over for play in plays)
         idle = idle + 1 if done else 0
         if idle > _AFTER * timing.rate:

@@ -19,8 +19,7 @@ _ENDS = (3, 7, 10, 46, 47, 48)
 
 class Memory:
     """Numbers (n, held) that go from step to step, and others (n, width) that the network reads
-    after the observation's columns. Observations and memories are arrays of NumPy or PyTorch. name:
-    of its kind, in files and hyperparameters."""
+    after the observation; arrays of NumPy or PyTorch. name: in files and hyperparameters."""
 
     name: ClassVar[str]
     column: int
@@ -48,15 +47,13 @@ class Memory:
 
     def append(self, seen: Any, memory: Any, begins: Any) -> tuple[Any, Any]:
         """Observations (n, columns) with what the network reads besides, and the memory. begins:
-        (n,), episodes that begin, which forget; memory: None for all. ValueError for other
-        shapes."""
+        (n,), episodes that forget first; memory: None for all. ValueError for other shapes."""
         size = len(seen)
         if begins is not None and np.shape(begins) != (size,):
             raise ValueError(f"episode_start must be of shape ({size},), got {begins!r}")
         if memory is None:
             memory, begins = np.zeros((size, self.held)), np.ones(size)
-        memory = real("state", memory)
-        if memory.shape != (size, self.held):
+        if (memory := real("state", memory)).shape != (size, self.held):
             raise ValueError(f"state must be of shape {(size, self.held)}, got {memory.shape}")
         if begins is not None:
             memory = np.where(np.asarray(begins, bool)[:, None], self.first(seen), memory)
@@ -71,8 +68,7 @@ class Integral(Memory):
 
     In a step m <- clip(m + share v / (1 + |v|^2 / edge^2)), within +-1: errors far beyond the edge
     count little, so that a slew does not wind it up. The network reads m. column: first of the
-    three. edge: an error in the units of the column. share: of an error, per step. ValueError for
-    bad ones.
+    three. edge: in the units of the column. share: of an error, per step. ValueError for bad ones.
     """
 
     column: int
@@ -186,8 +182,7 @@ class SunDirection(Memory):
         sun = _unit(*found)
         w = [self.turn * rate for rate in _parts(seen[:, self.rates : self.rates + 3])]
         first = _cross(sun, w)
-        second = _cross(first, w)
-        turned = [a + b + 0.5 * c for a, b, c in zip(sun, first, second, strict=True)]
+        turned = [a + b + 0.5 * c for a, b, c in zip(sun, first, _cross(first, w), strict=True)]
         return _whole(memory, sun), _whole(memory, _unit(*turned))
 
 
@@ -286,6 +281,4 @@ def _whole(like: Any, parts: Any) -> Any:
     return whole
 
 
-KINDS: dict[str, type[Memory]] = {
-    kind.name: kind for kind in (Integral, Trend, SunDirection, Attitude)
-}
+KINDS: dict[str, type[Memory]] = {x.name: x for x in (Integral, Trend, SunDirection, Attitude)}

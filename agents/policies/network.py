@@ -23,7 +23,6 @@ Layer = tuple[Weights, Weights]
 Cell = tuple[Weights, Weights, Weights]
 _PARTS = ("input", "output", "bias")
 Arrays = dict[str, NDArray[Any]]
-QUATERNIONS = "quaternions must be first columns"
 # Quaternion columns to which envs give the canonical sign.
 _CANONICAL = frozenset({"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal",
                         "desired_goal", "star_tracker"})  # fmt: skip
@@ -53,8 +52,7 @@ class Normalizer:
         for name in ("clip", "epsilon"):
             if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        own = checked_columns("repeats must be columns", self.repeats, self.width - 1)
-        object.__setattr__(self, "repeats", own)
+        _set_columns(self, "repeats", "columns", self.width - 1)
 
     def __repr__(self) -> str:
         return f"Normalizer({len(self.mean)} inputs, clip={self.clip}, epsilon={self.epsilon})"
@@ -93,8 +91,7 @@ class Normalizer:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear,
-    float32.
+    """A policy: float32 layers of weight (outputs, inputs) and bias (outputs,), the last linear.
 
     activation: "tanh", "relu" or "elu", between layers. output: clips actions to +-1 ("clip", as
     for PPO's mean) or squashes them ("tanh", as SAC does; "gsde", as SAC does with gSDE, which
@@ -131,8 +128,7 @@ class Network:
         if self.memory is not None and type(self.memory) not in KINDS.values():
             kinds = ", ".join(kind.__name__ for kind in KINDS.values())
             raise ValueError(f"memory must be one of {kinds} or None, got {self.memory!r}")
-        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
-        object.__setattr__(self, "quaternions", own)
+        _set_columns(self, "quaternions", "first columns", self.width - 4)
         if self.memory is not None and self.memory.least > self.width:
             raise ValueError(f"memory must be of columns of {self.width}, got {self.memory}")
 
@@ -274,10 +270,9 @@ class Network:
 class RecurrentNetwork:
     """LSTM cells, as sb3-contrib's RecurrentPPO trains them, and a network on the last one.
 
-    cells: for each, the weights of its input (4 h, inputs) and of its previous output (4 h, h), and
-    a bias (4 h,), with gates in PyTorch's order: input, forget, candidate, output. The head has no
-    normalizer. Source: Hochreiter & Schmidhuber (1997), Long short-term memory; forget gate of Gers
-    et al. (2000).
+    cells: for each, weights of its input (4 h, inputs) and previous output (4 h, h), and a bias
+    (4 h,); gates in PyTorch's order: input, forget, candidate, output. The head has no normalizer.
+    Source: Hochreiter & Schmidhuber (1997), Long short-term memory; forget gate: Gers et al. 2000.
     """
 
     cells: tuple[Cell, ...]
@@ -286,8 +281,7 @@ class RecurrentNetwork:
     quaternions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        own = checked_columns(QUATERNIONS, self.quaternions, self.width - 4)
-        object.__setattr__(self, "quaternions", own)
+        _set_columns(self, "quaternions", "first columns", self.width - 4)
 
     def __repr__(self) -> str:
         sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
@@ -305,8 +299,7 @@ class RecurrentNetwork:
         deterministic: bool = True,
     ) -> tuple[Weights, tuple[Weights, Weights]]:
         """Actions as from `Network.predict`, and the memory to pass as the next `state`: outputs
-        and contents of the cells, each (cells, n, h). episode_start (n,): lanes whose memory is
-        cleared first."""
+        and contents of the cells, each (cells, n, h). episode_start (n,): lanes to clear first."""
         seen = checked_observation(observation, self.width, self.quaternions)
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
@@ -383,12 +376,13 @@ def quaternions_of(env: Any) -> tuple[int, ...]:
     return tuple(one.first for one in columns if one.name in _CANONICAL and one.size == 4)
 
 
-def checked_columns(rule: str, given: Any, last: int) -> tuple[int, ...]:
-    """Return columns as a tuple; ValueError, with the rule, unless each is from 0 to last."""
+def _set_columns(owner: Any, name: str, kind: str, last: int) -> None:
+    """Make this attribute a tuple of columns; ValueError unless each is from 0 to last."""
+    given = getattr(owner, name)
     listed = isinstance(given, list | tuple)
     if not listed or not all(isinstance(k, int) and 0 <= k <= last for k in given):
-        raise ValueError(f"{rule} from 0 to {last}, got {given!r}")
-    return tuple(given)
+        raise ValueError(f"{name} must be {kind} from 0 to {last}, got {given!r}")
+    object.__setattr__(owner, name, tuple(given))
 
 
 def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:

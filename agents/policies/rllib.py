@@ -19,9 +19,8 @@ HYPERPARAMETERS = ("lr", "gamma", "lambda_", "num_epochs", "minibatch_size")
 
 
 def network_of_module(module: Any) -> Network:
-    """The deterministic policy of RLlib's default PPO module: the actor's encoder, and the half of
-    its head that outputs the mean. ValueError for any other module, and for an action space other
-    than [-1, 1]."""
+    """The deterministic policy of RLlib's default PPO module: the actor's encoder, and the mean of
+    its head. ValueError for any other module, and for an action space other than [-1, 1]."""
     encoder = getattr(getattr(module, "encoder", None), "actor_encoder", None)
     parts = [getattr(part, "net", None) for part in (encoder, getattr(module, "pi", None))]
     if not all(hasattr(part, "mlp") for part in parts):

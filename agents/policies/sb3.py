@@ -42,8 +42,7 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
 
 def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
     """The deterministic policy of a model. normalizer: a VecNormalize, a Normalizer or None.
-    ValueError for a policy that is neither kind of network, and for an action space other than
-    [-1, 1]."""
+    ValueError for neither kind of network, and for an action space other than [-1, 1]."""
     if not isinstance(normalizer, VecNormalize | Normalizer | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)

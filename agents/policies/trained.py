@@ -71,10 +71,8 @@ class TrainedPolicy:
         return self.network.predict(observation, *how, **named)
 
     def require(self, env_id: str, space: Space, *others: Space) -> None:
-        """Raise ValueError unless the policy was trained for observations of this space, or one of
-        the others."""
-        own = self.observation_space
-        if own not in (space, *others):
+        """Raise ValueError unless it was trained for observations of one of these spaces."""
+        if (own := self.observation_space) not in (space, *others):
             what, able = _shown(own), [_shown(one) for one in (space, *others)]
             if what in able:
                 what = f"entries or bounds that differ, {what}"
@@ -105,8 +103,7 @@ def _shown(space: Space) -> str:
 
 def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: of observations and actions.
-    config: further entries of policy.json: algo, hyperparameters, env_id, env_kwargs and others;
-    ValueError, before anything is written, unless they are plain data."""
+    config: its further entries, as algo; ValueError, before it writes, unless plain data."""
     from safetensors.numpy import save
 
     arrays, build = network.to_arrays()

@@ -61,8 +61,7 @@ def train(
     the arguments of Stable-Baselines3's algorithms alone, see
     `rbgym.agents.train.sb3.training.learn`. None counts as left out.
 
-    Raises ValueError for bad arguments, for one that `algo` does not use, and if `out` holds
-    another run.
+    Raises ValueError for bad arguments, one that `algo` does not use, and an `out` of another run.
     """
     from rbgym.agents.train.run import Job
 

@@ -43,8 +43,7 @@ _AVERAGES = 0.02  # rate of the average of weights that is judged (Polyak & Judi
 _SMALL = 0.1  # factor of the last layer's first weights, see `calm`
 _CHECKPOINTS, _LOOKS = 10, 20  # per training; a look runs the policy on the validation set
 Callbacks = Sequence[Callable[["Learner"], None]]
-# Attributes of a `Learner` that a checkpoint stores unchanged.
-_COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")
+_COUNTED = ("iteration", "before", "seconds", "judgements", "chosen_look")  # stored unchanged
 _DIGEST = hashlib.sha256().digest_size  # bytes, at the head of a checkpoint
 
 
@@ -130,8 +129,7 @@ def improve(
             if judges and done * looks // total > (done - 1) * looks // total:
                 found = learner.judge(config)
                 if learner.chosen_look == len(learner.judgements) - 1:
-                    best = learner.best_network
-                    run.put_policy(folder, config, learner.results, best, spaces)
+                    run.put_policy(folder, config, learner.results, learner.best_network, spaces)
                 job.report(f"step {learner.steps:,} of {steps:,}: {run.summary(found)}")
                 board.add_scalar("train/reward", gain, learner.steps)
                 for name in ("success_rate", "mean_return"):
@@ -143,8 +141,7 @@ def improve(
 
 
 class _Seen(NamedTuple):
-    """A step of all lanes: normalised observation before it (n, w), reward (n,), and flags (n,):
-    the episode ended, it terminated, the step reset the lane."""
+    """A step of all lanes: normalised observation before it (n, w), else (n,); begins: it reset."""
 
     observation: Tensor
     reward: Tensor
@@ -211,8 +208,7 @@ class Learner:
         return found
 
     def iterate(self) -> float:
-        """Fly a horizon in every lane, update the policy once and the critic several times.
-        Returns the mean reward of a step."""
+        """Fly a horizon, update policy and critic; returns the mean reward of a step."""
         started = time.perf_counter()
         self._stagger()
         actor, critic = self._optimisers
@@ -278,9 +274,8 @@ class Learner:
 
     @torch.no_grad()
     def _price(self, shown: Tensor, over: Tensor) -> Tensor:
-        """Factors of the rewards of a step, over: (n,) of lanes whose episodes it terminates. There
-        the reward has no derivative of what is lost: `price` times the critic's value is taken to
-        be lost evenly over the margin, whose term of the reward has a slope."""
+        """Factors of the rewards of a step. over: (n,), lanes it terminates, whose loss has no
+        slope: `price` times the critic's value is spread over the margin, whose reward has one."""
         if not (over.any() and (price := self.chosen.get("price"))):
             return torch.ones(())
         lost = price * self._slow(shown)[:, 0].clamp(0.0) / self.chosen["margin"]

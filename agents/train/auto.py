@@ -68,9 +68,8 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
         restore: Callable[[Path], object] | Exception
         try:
             env = DifferentiableEnv(lanes, first.memory)
-            env.differentiation.of_step(
-                np.zeros((lanes.num_envs, spaces[1].shape[0])), strict=False
-            )
+            idle = np.zeros((lanes.num_envs, spaces[1].shape[0]))
+            env.differentiation.of_step(idle, strict=False)
             learner = analytic.Learner(env, first, chosen, job.seed)
             restore = learner.restore
         except (ValueError, NotImplementedError) as error:  # a part of the env has no derivative
@@ -118,9 +117,8 @@ def decide(
     job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()
 ) -> tuple[str, dict[str, Any], list[str]]:
     """The algorithm that trains; for this one also its hyperparameters, and the laws that may
-    teach. If the task's recipe names another algorithm, that one trains, unless hyperparameters,
-    changes, init_from or callbacks are given; if no law fits, PPO trains. ValueError also for a
-    teacher that does not fit."""
+    teach. Another, if the recipe names one, unless hyperparameters, changes, init_from or callbacks
+    are given; PPO if no law fits. ValueError also for a teacher that does not fit."""
     task_of(job.env_id)  # refuses any other env, which has no laws and no test set
     own = job.hyperparameters or job.changes or job.init_from or callbacks
     chosen = recipe(job, timesteps)
@@ -201,11 +199,8 @@ def teachers(
         seen, _ = env.reset(seed=0)
         # A network without a memory imitates a law without one better.
         suits = {law: controllers.make(law, env).predict(seen)[1] is None or keeps for law in laws}
-
-    def rank(law: str) -> tuple[float, bool, float]:
-        return found[law]["success_rate"], suits[law], found[law]["mean_return"]
-
-    order = sorted(found, key=rank, reverse=True)
+    rank = {law: (x["success_rate"], suits[law], x["mean_return"]) for law, x in found.items()}
+    order = sorted(found, key=rank.__getitem__, reverse=True)
     worth = run.worth(order[0], config)
     report(f"teacher {order[0]}: {run.summary(worth)}")
     if worth["success_rate"] < _WEAK:
@@ -272,8 +267,7 @@ class Imitation:
     def _fly(self, observation: Any, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
         memory, begins = None, np.ones(len(led), dtype=np.bool_)
         own_memory: Any = None
-        ended = ~begins
-        met, said = [], []
+        ended, met, said = ~begins, [], []
         for _ in range(self.length):
             wanted, memory = self.law.predict(observation, memory, begins)
             wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)

@@ -70,8 +70,7 @@ class DifferentiableEnv:
     observations; gradients pass through it too.
 
     Raises ValueError where a part of the env has no derivative, see
-    `rbgym.envs.derivatives.Differentiation`, in the mode SAME_STEP, and for a memory in
-    DISABLED, where the env resets unseen.
+    `rbgym.envs.derivatives.Differentiation`, in the mode SAME_STEP, and for a memory in DISABLED.
     """
 
     def __init__(self, env: Any, memory: Memory | None = None) -> None:

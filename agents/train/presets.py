@@ -1,7 +1,6 @@
-"""Hyperparameters, read from the user's YAML file or from agents/hyperparameters, which has one
-file for each algorithm. A file has a block for each env, and "default" for all others. `lin_1e-3`
-falls linearly to zero. n_envs, n_timesteps, normalize and hindsight are ours; all others are
-arguments of the algorithm's constructor."""
+"""Hyperparameters, from the user's YAML file or from agents/hyperparameters, a file for each
+algorithm: a block for each env, and "default" for others. `lin_1e-3` falls linearly to zero.
+n_envs, n_timesteps, normalize and hindsight are ours, all others the constructor's arguments."""
 
 import math
 import re
@@ -25,9 +24,8 @@ _NORMALIZE: dict[str, Callable[[str, Any], Any]] = {
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader that reads 1e-3 as a number and 010 as 10, and refuses a key that is
-    there twice, as YAML 1.2 does; refuses 1:30 and 0x10. A date is its text; !!timestamp, !!set and
-    !!binary are tags that it does not know."""
+    """PyYAML's safe loader that reads 1e-3 as a number and 010 as 10, as YAML 1.2, and a date as
+    text; it refuses a key that is there twice, 1:30, 0x10, !!timestamp, !!set and !!binary."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
@@ -39,10 +37,8 @@ class _Loader(yaml.SafeLoader):
 
 _PLAIN = ("float", "int", "null", "bool", "str", "seq", "map")
 _FLOAT, _INT, *_OTHERS = (f"tag:yaml.org,2002:{kind}" for kind in _PLAIN)
-_Loader.yaml_constructors = {
-    tag: construct
-    for tag, construct in yaml.SafeLoader.yaml_constructors.items()
-    if tag in (_FLOAT, _INT, *_OTHERS, None)  # None: refuses what is no other's
+_Loader.yaml_constructors = {  # None: refuses what is no other's
+    tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (_FLOAT, _INT, *_OTHERS, None)
 }
 _Loader.yaml_implicit_resolvers = {
     first: [one for one in found if not one[0].endswith(":timestamp")]
@@ -112,9 +108,8 @@ def of_sb3(
     changes: Mapping[str, Any] | None = None,
     timesteps: int | None = None,
 ) -> dict[str, Any]:
-    """Read the hyperparameters of a Stable-Baselines3 algorithm, see `read`; n_envs is 1 by
-    default, and timesteps, if given, replace n_timesteps. Raises ValueError also for bad values
-    that the constructors do not check."""
+    """Read an SB3 algorithm's hyperparameters, see `read`; n_envs is 1 by default, and timesteps
+    replace n_timesteps. ValueError also for bad values that the constructors do not check."""
     from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
     taken = parameters(algo)

@@ -141,15 +141,15 @@ class _Range:
         self.memory: Any = None
         self.episodes, self.split = env.episodes, env.task.split
         self.view = self.episodes.batch.block_view()[lanes[0] // LANES :][: len(owner)]
-        self._allocate()
-        self.observations[...] = seen
+        self._allocate(seen)
 
-    def _allocate(self) -> None:
+    def _allocate(self, seen: Any) -> None:
         n = len(self.lanes)
         self.buffer = self.view.reshape(-1)
         self.actions = np.empty((n, self.episodes.batch.channels))
         self.outputs = self.episodes.room(n)
         self.observations, numbers, flags = self.outputs
+        self.observations[...] = seen
         self.rewards, self.ends = numbers[0, :n], flags[:2, :n]
 
     def step(self) -> None:
@@ -181,7 +181,6 @@ class _Range:
         found.success[where] = streak >= self.episodes.setup.settled_steps
         found.attitude_error[where], found.rate_error[where] = error, rate_error
         self.running &= ~done
-        # Once few blocks still have a running lane, move them together.
         alive = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return
@@ -192,5 +191,4 @@ class _Range:
         self.owner, self.lanes = self.owner[alive], self.lanes[lanes]
         self.running, self.returns = self.running[lanes], self.returns[lanes]
         self.memory = None if self.memory is None else self.memory[lanes]
-        self._allocate()
-        self.observations[...] = seen[lanes]
+        self._allocate(seen[lanes])

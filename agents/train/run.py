@@ -53,8 +53,7 @@ _RELATIVE = {"target_angular_velocity": 0, "wanted_spin": 2}  # wanted rates, fi
 _BETWEEN = 30.0  # a third scale, between the two, is added from this ratio on
 # Columns of each form of the attitude at an angle of 1 rad, linearised at the target.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
-_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy",
-             "numba")  # fmt: skip
+_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy", "numba")
 
 
 @dataclass(frozen=True)
@@ -174,9 +173,8 @@ def summary(worth: Mapping[str, float]) -> str:
 
 
 def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
-    """The first network of a training, random or `init_from`'s, and the env's spaces. rates: factor
-    of the angular velocity, which replaces `normalizer_for`. ValueError for bad hyperparameters,
-    for observations that are not a box, and for a policy that does not fit."""
+    """A training's first network, random or `init_from`'s, and the env's spaces. rates: factor of
+    the angular velocity, which replaces `normalizer_for`. ValueError for what does not fit."""
     chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     asked = kwargs.get("observation") or "quaternion"
     form = asked[0] if isinstance(asked, list | tuple) and asked else asked
@@ -239,14 +237,12 @@ def first_network(config: Config) -> tuple[Network, tuple[Any, Any]]:
     sizes = (len(normalizer.mean), *chosen["net_arch"], done.shape[0])
     network = Network.random(sizes, config["seed"], normalizer=normalizer, memory=memory)
     if "rates" not in chosen:
-        small = network.with_parameters(_SMALL * network.parameters())
-        network = show_differences(small, env)
+        network = show_differences(network.with_parameters(_SMALL * network.parameters()), env)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
 def memory_times(chosen: Mapping[str, Any]) -> dict[str, float]:
-    """The time [s] of a network's memory, by its name, of hyperparameters; none if 0. ValueError
-    for bad ones, and for two."""
+    """The time [s] of a network's memory by name, none if 0; ValueError for bad ones, and two."""
     times = {name: positive(name, chosen[name]) for name in KINDS if chosen.get(name)}
     if len(times) > 1:
         raise ValueError(f"{', '.join(KINDS)}: all but one must be 0, got {times}")
@@ -254,8 +250,7 @@ def memory_times(chosen: Mapping[str, Any]) -> dict[str, float]:
 
 
 def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
-    """The memory of a network with these `memory_times`, see hyperparameters/auto.yml; ValueError
-    for an env that does not show what the memory reads."""
+    """The memory for these `memory_times`; ValueError if the env does not show what it reads."""
     if not times:
         return None
     base, columns = env.unwrapped, read_by_networks(env)
@@ -270,9 +265,8 @@ def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
             raise ValueError(f"sun must be 0 without coarse cells and gyros, got {times['sun']!r}")
         normals = np.array(base.episodes.setup.parts.sensor.normals)
         half = 0.5 * float(np.linalg.eigvalsh(normals.T @ normals).max())
-        share, turn = base.dt / times["sun"], base.dt * float(rates.factor)
-        share = min(share, 1.0) / max(half, 1.0)
-        return SunDirection(cells.first, rates.first, normals, turn, share)
+        share = min(base.dt / times["sun"], 1.0) / max(half, 1.0)
+        return SunDirection(cells.first, rates.first, normals, base.dt * float(rates.factor), share)
     column, time = next(iter(columns.values())), times["integral"]
     edge = _attitude_edge(base, column.name) if column.name == "quaternion" else None
     if edge is None:
@@ -284,11 +278,10 @@ def memory_for(env: Any, times: Mapping[str, float]) -> Memory | None:
 
 
 def normalizer_for(env: Any, memory: Memory | None = None) -> Normalizer:
-    """The normaliser for an env of rbgym. It divides each column by its bound. If the task's
-    tolerances are a small part of the bounds, it repeats most columns at one or two finer scales,
-    clipped at +-1. Coarse cells begin at the currents of `_DARK`; the direction of a keep-out cone
-    is there once more, about its edge. The columns of an `Integral` stay as they are; those of
-    other memories have scales of their own, and with an `Attitude` there is one scale."""
+    """The normaliser for an env of rbgym: divides each column by its bound and, if the task's
+    tolerances are small parts of them, repeats most at one or two finer scales, clipped at +-1.
+    Coarse cells begin at `_DARK`; a keep-out cone's direction comes again, about its edge. Columns
+    of an `Integral` stay; other memories have own scales, and with an `Attitude` there is one."""
     columns, base = read_by_networks(env), env.unwrapped
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
     factors = np.array([1.0 / bound if 0 < bound < math.inf else 1.0 for bound in bounds])
@@ -339,9 +332,8 @@ def _finer(edges: list[float]) -> list[float]:
 
 
 def show_differences(network: Network, env: Any) -> Network:
-    """A copy of the network whose first units compute the angular velocity relative to a moving
-    target, or the spin relative to the wanted one: the finer scales clip both velocities and so
-    hide the difference. A network of few units stays as it is."""
+    """A copy whose first units compute the angular velocity minus a moving target's, or the spin
+    minus the wanted one, which the finer scales clip. A network of few units stays as it is."""
     columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
     name = next((one for one in _RELATIVE if one in columns), None)
     if name is None or "angular_velocity" not in columns or network.sizes[1] < _LEAST_UNITS:

@@ -62,8 +62,7 @@ class Controls:
     def _slider(self, name: str, label: str, span: Triple, value: float) -> None:
         """Add a slider whose range includes the value. span: lowest, highest and step."""
         low, high, step = span
-        # A float: viser casts what a browser sends to this type, and an integer beyond 64 bits
-        # would close the connections of all browsers.
+        # A float: viser casts a browser's value to it; a 65-bit integer would cut off all browsers.
         handle = self._gui.add_slider(label, min(low, value), max(high, value), step, float(value))
         self._add(name, handle)
 
@@ -120,8 +119,7 @@ class Controls:
         return np.asarray(np.clip(u, -1.0, 1.0) * self.value("strength"))
 
     def value(self, name: str) -> Any:
-        """The value, or three for axes. One out of range, which viser does not check, is brought
-        within it, in all browsers too."""
+        """The value, or three for axes. viser checks no range: bad ones are mended everywhere."""
         if name not in self._handles:
             return tuple(self.value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]

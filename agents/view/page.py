@@ -182,7 +182,7 @@ def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
     """HTML with time and note, each run's name and its numbers or its end, a problem in red."""
     lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
     for k, (color, run) in enumerate(zip(RUNS, simulation.runs, strict=False)):
-        dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'
+        dot = f'<span style="color:rgb{color};font-size:1.3em;line-height:1">&#9679;</span>'
         end = f"{'failed by' if run.failed else f'{run.ended} at'} t = {run.time:.2f} s"
         status = escape(end) if run.ended else _numbers(simulation, k)
         lines.append(f"{dot} <b>{escape(run.name)}</b>")
@@ -208,10 +208,6 @@ def busy(what: str) -> str:
     return _BOX.format(f"{escape(what)} &hellip;<br>{hint}")
 
 
-def _rgb(color: tuple[int, int, int]) -> str:
-    return "rgb({}, {}, {})".format(*color)
-
-
 _BOX = '<div style="font-size:0.85em;line-height:1.45;padding:0.2em 0.9em">{}</div>'
 _GREY = '<span style="color:#7a8391">{}</span>'
-_RED = f'<span style="color:{_rgb(FAILED)};font-weight:600">{{}}</span>'
+_RED = f'<span style="color:rgb{FAILED};font-weight:600">{{}}</span>'

@@ -83,16 +83,13 @@ class _Body:
             ghost = mesh.tinted(colors.GOAL)
             _add_mesh(scene, f"{root}/goal", ghost, 1.02 / self._radius, opacity=0.18)
         self._limits = (run.rate, run.rate * float(run.body.moments.max()), run.strength)
+        tints = colors.ANGULAR_VELOCITY, colors.ANGULAR_MOMENTUM, colors.TORQUE
         self._arrows = [
             scene.add_arrows(
-                f"{root}/{name}", np.zeros((1, 2, 3)), color,
+                f"{root}/{name}", np.zeros((1, 2, 3)), tint,
                 shaft_radius=0.0175, head_radius=0.05, head_length=0.15,
             )
-            for name, color in (
-                ("rate", colors.ANGULAR_VELOCITY),
-                ("momentum", colors.ANGULAR_MOMENTUM),
-                ("torque", colors.TORQUE),
-            )
+            for name, tint in zip(("rate", "momentum", "torque"), tints, strict=True)
         ]  # fmt: skip
         reach = np.abs(mesh.vertices).max(axis=0)
         longest = int(np.argmax(reach))

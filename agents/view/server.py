@@ -28,11 +28,17 @@ class _Server(viser.ViserServer):
 def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.ViserServer:
     """Open a viser server at `port` or the next free one; 0: any. host: the address to listen at.
     names: of this machine, which browsers may use in addition to its addresses and localhost."""
-    _check_address(host, port)
+    if not 0 <= port < 65536:
+        raise ValueError(f"port must be from 0 to 65535, got {port}")
+    try:  # for another machine's address viser would hang, trying a thousand ports
+        family, kind, protocol, _, own = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.bind(own)
+    except OSError as error:
+        raise ValueError(f"host must be this machine's address, got {host!r}: {error}") from None
     known = {"localhost", *(name.lower() for name in names)}
     module: Any = websockets.asyncio.server
     real = module.serve
-
     opened: list[viser.ViserServer] = []
 
     def serve(*args: Any, process_request: Any, **settings: Any) -> Any:
@@ -68,18 +74,6 @@ def address(host: str, port: int) -> str:
 def _quiet() -> contextlib.AbstractContextManager[Any]:
     """Suppress viser's boxes; the command prints the address itself."""
     return contextlib.redirect_stdout(io.StringIO())
-
-
-def _check_address(host: str, port: int) -> None:
-    """Raise ValueError for another machine's address: viser would hang, trying a thousand ports."""
-    if not 0 <= port < 65536:
-        raise ValueError(f"port must be from 0 to 65535, got {port}")
-    try:
-        family, kind, protocol, _, own = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as trial:
-            trial.bind(own)
-    except OSError as error:
-        raise ValueError(f"host must be this machine's address, got {host!r}: {error}") from None
 
 
 def refusal(

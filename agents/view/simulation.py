@@ -56,10 +56,9 @@ class Snapshot:
 
 
 class _Run:
-    """A motion that advances by steps of `dt` seconds, now at `time`. `push` adds a torque (3,)
-    [N m, body axes] to all others; `snapshot` is the last good state. ended: the reason of its end,
-    or ""; failed: whether a step could not be solved. rate, strength: a large angular velocity and
-    torque for this run. dock: the body's position at the target (3,) [m], target's axes."""
+    """A motion in steps of `dt` [s], now at `time`. `push` adds a torque (3,) [N m, body axes];
+    `snapshot` is the last good state. ended: why, or ""; failed: a step was not solved. rate,
+    strength: a large angular velocity and torque. dock: place at the target (3,) [m], its axes."""
 
     time, ended, failed, dock = 0.0, "", False, (0.0, 0.0, 0.0)
 
@@ -247,8 +246,7 @@ class Scenario:
 
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
     (3,) or (9,) [kg m^2] of a given one; mgl [N m]; rates (3,) [rad/s, body]; tilt [deg]. Of a
-    task: policies, see `TaskRun`, one for each run, IDLE for missing ones; seed; substeps, 0 for
-    the task's own.
+    task: policies, see `TaskRun`, one for each run, or else IDLE; seed; substeps, 0 for its own.
     """
 
     env_id: str | None = None
@@ -299,8 +297,7 @@ class Scenario:
 
 
 def scenario_of(env_id: str | None, schemes: Names, policies: Names, **values: Any) -> Scenario:
-    """The scenario of a command line: run k has scheme k and policy k; the last one of the shorter
-    list repeats. ValueError for too many."""
+    """The scenario of scheme k and policy k for run k; the last of the shorter list repeats."""
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))
     policies = tuple(policies) or tuple(actors(env_id)[:1]) or (IDLE,)
     count = max(len(schemes), len(policies))

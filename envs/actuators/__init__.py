@@ -34,21 +34,9 @@ from rbgym.quaternion import Array
 from rbgym.rows import Physics
 
 __all__ = [
-    "Assembly",
-    "Combined",
-    "Delay",
-    "Effector",
-    "FlexibleModes",
-    "Forces",
-    "Lag",
-    "MagneticCoils",
-    "ReactionWheels",
-    "Scaling",
-    "Setting",
-    "Thrusters",
-    "Torque",
-    "assemble",
-]
+    "Assembly", "Combined", "Delay", "Effector", "FlexibleModes", "Forces", "Lag", "MagneticCoils",
+    "ReactionWheels", "Scaling", "Setting", "Thrusters", "Torque", "assemble",
+]  # fmt: skip
 
 NAMES: dict[str, Callable[..., Element]] = {
     "torque": Torque,
@@ -100,14 +88,6 @@ class Assembly:
         first = physics.actuator.state_row(physics)
         own = {name: (first + key.first, key.width) for name, key in self.state_keys().items()}
         return {**own, **self.effector.places(physics)}
-
-    def state(self, physics: Physics, rows: Callable[[int, int], Array]) -> dict[str, Array]:
-        """Its state by name, (n,) or (n, width). rows: (first, count) to rows of every body."""
-        places, found = self.places(physics), {}
-        for name in self.state_keys():
-            values = rows(*places[name])
-            found[name] = values[:, 0] if values.shape[1] == 1 else values
-        return found
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme for a body with this actuator; ValueError if it does not support it."""

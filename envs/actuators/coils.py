@@ -68,8 +68,7 @@ class MagneticCoils(Effector):
             return replace(self, orbit=resolve_orbit(orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
         if numbers.get("model", self.orbit.model) != self.orbit.model:  # reset the old model's
-            of_field = ("equator_field", "tilt", "year")
-            numbers = {n.name: n.default for n in fields(Orbit) if n.name in of_field} | numbers
+            numbers = {n: getattr(Orbit, n) for n in ("equator_field", "tilt", "year")} | numbers
         return replace(self, orbit=replace(self.orbit, **numbers))
 
     @property

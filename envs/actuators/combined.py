@@ -55,8 +55,7 @@ class Combined(Effector):
         return (*self.wheels.columns(), *self.other.columns())
 
     def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
-        both = self.wheels, self.other
-        return tuple(column for one in both for column in one.commands(limits, strength))
+        return (*self.wheels.commands(limits, strength), *self.other.commands(limits, strength))
 
     def largest(self, setting: Setting) -> Array:
         return self.wheels.largest(setting) + np.asarray(self.other.largest(setting))

@@ -152,6 +152,5 @@ class Effector(Element):
         """Set the state of every body before its first episode, if it is not zero."""
 
     def sketch(self, instant: Any) -> Iterable[Any]:
-        """Shapes that it adds to a picture, mostly made by an `Instant` of rbgym.envs.rendering,
-        and lines of the caption."""
+        """Shapes and lines of the caption that it adds to a picture, see `rbgym.envs.rows.Part`."""
         return ()

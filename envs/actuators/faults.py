@@ -104,8 +104,6 @@ def resolve_faults(value: Any, dt: float) -> Faults | None:
         named("faults['kinds']", kind, KINDS)
     # Always four numbers, so that fewer kinds reuse the compiled code.
     codes: Any = tuple(1.0 + KINDS.index(kind) for kind in (*kinds, *[kinds[0]] * 3)[:4])
-    probability, strength = (
-        in_range(f"faults[{name!r}]", given.get(name, usual), 0.0, 1.0)
-        for name, usual in (("probability", 1.0), ("strength", 0.5))
-    )
+    probability = in_range("faults['probability']", given.get("probability", 1.0), 0.0, 1.0)
+    strength = in_range("faults['strength']", given.get("strength", 0.5), 0.0, 1.0)
     return Faults(probability, len(kinds), codes, strength, first, last, dt)

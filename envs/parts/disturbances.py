@@ -256,8 +256,7 @@ def _space_environment(given: Mapping[str, Any], first: Disturbance) -> SpaceEnv
 
 
 def resolve_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
-    """The argument `disturbance` as a torque and a gravity gradient; True: that of the env's
-    orbit."""
+    """The argument `disturbance` as a torque and a gravity gradient; True: that on the orbit."""
     if value is None:
         return Disturbance(), None
     kinds = ("constant", "white_noise", "gravity_gradient", "torque", *_SURROUNDINGS)

@@ -224,8 +224,7 @@ def flight(rows, buffer, i):
 
 
 def resolve(value: Any, limits: Limits, own: Ending) -> Ends:
-    """The ends of a task under the argument `termination`. "none" leaves only the rate limit, which
-    bounds the state."""
+    """The ends under `termination`; "none" leaves only the rate limit, which bounds the state."""
     if value is None or callable(value):
         return Ends(limits, own)
     if isinstance(value, str):

@@ -41,7 +41,6 @@ _G10, _G11, _H11 = _G[1, 0], _G[1, 1], _H[1, 1]
 EQUATOR_FIELD = math.hypot(_G10, _G11, _H11)  # at the magnetic equator on the ground
 DIPOLE_TILT = math.atan2(math.hypot(_G11, _H11), -_G10)
 EAST = math.atan2(_H11, _G11)
-STRONGEST = 1.15  # bound: the strongest field over the dipole's polar field, at one height
 
 
 class Dipole(Record):

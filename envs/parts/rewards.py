@@ -65,8 +65,7 @@ class Shape(Reward):
         return ("closeness",)
 
     def with_tolerances(self, angle: float, rate: float, momentum: float) -> "Shape":
-        """The shape for these tolerances of success: angle [rad], rate [rad/s] and momentum of the
-        rotors [kg m^2/s]."""
+        """The shape for tolerances of angle [rad], rate [rad/s] and rotors' momentum [kg m^2/s]."""
         return self
 
 

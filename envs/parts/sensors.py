@@ -560,7 +560,6 @@ class Instruments(Sensor):
         )
 
     def with_orbit(self, orbit: Any, coils: bool) -> "Instruments":
-        """The sensor on an orbit; coils: whether the actuator has coils, which show the field."""
         largest, found = 2.0 * orbit.field, self
         if self.ephemeris.width():
             found = found._replace(ephemeris=Ephemeris(largest))

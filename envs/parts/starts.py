@@ -31,14 +31,7 @@ class Start(Part):
     def refuse(self, limits: Any, goal: Any) -> None:
         """ValueError if episodes would end at once, or if the numbers do not fit the goal."""
 
-    def resolve(
-        self,
-        initial: Mapping[str, float] | None,
-        limits: Any,
-        goal: Any,
-        ranges: Ranges,
-        reference: Any,
-    ) -> Self:
+    def resolve(self, initial: Any, limits: Any, goal: Any, ranges: Ranges, reference: Any) -> Self:
         """The start with `initial` applied; limits: `endings.Limits`; ranges: the task's own."""
         fields = tuple(self._asdict())
         allowed = dict.fromkeys(fields, (0.0, limits.rate))

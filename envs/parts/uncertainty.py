@@ -63,8 +63,7 @@ class Sensor(Part):
         return More()
 
     def sense_field(self, rows, buffer, i):
-        """Replace the field in the observation by a magnetometer's measurement; called if
-        `sees_field`."""
+        """Replace the field in the observation by the measured one; called if `sees_field`."""
 
     def with_orbit(self, orbit: "Orbit", coils: bool) -> "Sensor":
         """The sensor on an orbit; coils: whether the env has coils, which show the field."""
@@ -75,8 +74,7 @@ class Sensor(Part):
         return self
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
-        """Warn if noise keeps every policy without a filter from settling within angle [rad] and
-        rate [rad/s]."""
+        """Warn if noise stops unfiltered policies settling within angle [rad] and rate [rad/s]."""
 
 
 class Noisy(Sensor):
@@ -141,8 +139,7 @@ class Outage(Part):
         return False
 
     def last_measured(self, rows, buffer, i, q, relative, measured):
-        """What is seen; q, relative: the true attitude as in `Sensor.measure`, measured: its result
-        now."""
+        """What is seen; q, relative: true attitude as in `Sensor.measure`; measured: its result."""
         return measured
 
 

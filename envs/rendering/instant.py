@@ -14,17 +14,8 @@ from rbgym.arguments import count
 from rbgym.envs.arguments import in_range
 from rbgym.envs.episodes import Entries
 from rbgym.envs.planning import episodes_of
-from rbgym.envs.rendering import colors
-from rbgym.envs.rendering.scene import (
-    BodyPart,
-    Caption,
-    Curve,
-    Framing,
-    Scene,
-    Shape,
-    Vector,
-    motion_of,
-)
+from rbgym.envs.rendering import colors, scene
+from rbgym.envs.rendering.scene import BodyPart, Caption, Curve, Framing, Scene, Shape, Vector
 from rbgym.envs.rendering.solids import across_and_along, solid_of, sphere, wall, wheel
 from rbgym.envs.rows import EPISODE, SEED
 from rbgym.potentials import HeavyTop
@@ -99,7 +90,8 @@ class Instant:
     def _shapes(self) -> Iterator[Shape]:
         env, state, parts = self.env, self.state, self.env.episodes.setup.parts
         q, omega, L = (state[n] for n in ("quaternion", "angular_velocity", "angular_momentum"))
-        yield from motion_of(env.episodes.batch.bodies[self.lane], q, omega, L, env.rate_limit)
+        body = env.episodes.batch.bodies[self.lane]
+        yield from scene.motion_of(body, q, omega, L, env.rate_limit)
         if (limit := float(env.torque_limit.max())) > 0:
             yield self.vector("torque", self.info["applied_torque"] * (self.time > 0), "N m", limit)
         yield from self._trace()

@@ -109,7 +109,6 @@ class MagneticDetumbleEnv(AttitudeEnv):
         goal=Rest(),
         dt=1.0,
         substeps=2,
-        angle=math.radians(5.0),
         rate=0.005,
         settled_steps=60,
         rate_limit=0.4,

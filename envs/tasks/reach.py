@@ -65,7 +65,6 @@ class AttitudeReachEnv(AttitudeEnv):
         goal=Target(),
         dt=0.1,
         substeps_of_others=2,
-        angle=math.radians(5.0),
         rate=2.0,
         settled_steps=1,
         rate_limit=2.0,

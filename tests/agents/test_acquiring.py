@@ -156,9 +156,8 @@ def test_a_correction_is_the_least_squares_estimate_of_prior_and_reading():
     x = np.linalg.solve(information, H.T @ (v - rotate_inverse(q, r))[0] / variance)
     np.testing.assert_allclose(left[0], np.linalg.inv(information), rtol=1e-5, atol=1e-13)
     np.testing.assert_allclose(bias[0], x[3:], rtol=1e-3, atol=1e-9)
-    np.testing.assert_allclose(
-        2 * multiply(conjugate(q), after)[0, 1:], x[:3], rtol=1e-3, atol=1e-9
-    )
+    turn = 2 * multiply(conjugate(q), after)[0, 1:]
+    np.testing.assert_allclose(turn, x[:3], rtol=1e-3, atol=1e-9)
     assert not stray[0]
 
 

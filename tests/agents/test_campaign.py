@@ -294,17 +294,13 @@ def test_a_distribution_draws_as_it_is_named(given, same):
     assert stats.kstest(distribution("x", given, 1)(u)[:, 0], same.cdf).pvalue > 0.01
 
 
-def test_normals_vary_together_as_their_covariance_says():
-    nominal = Nominal(SLEW, SHORT, ["misalignment"])
+def test_normals_vary_as_their_covariance_says_and_rows_of_a_table_stay_together():
+    nominal = Nominal(SLEW, SHORT, ["inertia", "misalignment"])
     matrix = 1e-4 * np.array([[4.0, 1.0, 0.0], [1.0, 1.0, -0.5], [0.0, -0.5, 2.0]])
     block = {"names": ["misalignment"], "matrix": matrix.tolist(), "mean": [0.1, 0.0, 0.0]}
     drawn = Dispersions({"covariance": block}, nominal, 1).of_runs(range(4000))["misalignment"]
     assert np.cov(drawn.T) == pytest.approx(matrix, abs=2e-5)
     assert drawn.mean(axis=0) == pytest.approx([0.1, 0.0, 0.0], abs=2e-3)
-
-
-def test_rows_of_a_table_stay_together():
-    nominal = Nominal(SLEW, SHORT, ["inertia"])
     rows = [[0.2, 0.15, 0.1], [0.18, 0.16, 0.05], [0.1, 0.1, 0.1]]
     given = {"inertia": {"values": rows, "weights": [1, 0, 3]}}
     drawn = Dispersions(given, nominal, 2).of_runs(range(400))["inertia"]

@@ -13,13 +13,7 @@ pytestmark = pytest.mark.interpreted
 
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")  # from SB3, to the user
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(arguments=hostile.command_lines())
 def test_no_command_line_makes_a_traceback_a_warning_or_a_file_that_was_not_asked_for(
     arguments, tmp_path_factory

@@ -49,32 +49,35 @@ def errors(env, belief):
     return np.concatenate([turn, bias - belief.bias], axis=1)
 
 
-def estimated(env, filtering, steps):
-    """Runs a filter; errors (steps, n, 6) and normalised squared errors (steps, n)."""
-    seen, _ = env.reset(seed=0)
-    memory, found, squares = None, [], []
+def playing(env, filtering, steps):
+    """Actions and estimates, before each of so many steps."""
+    (seen, _), memory = env.reset(seed=0), None
     for _ in range(steps):
         actions, memory = filtering.predict(seen, memory)
-        found.append(errors(env, memory[0]))
-        inverse = np.linalg.inv(memory[0].covariance)
-        squares.append(np.einsum("ni,nij,nj->n", found[-1], inverse, found[-1]))
+        yield actions, memory[0]
         seen, *_ = env.step(actions)
+
+
+def estimated(env, filtering, steps):
+    """Runs a filter; errors (steps, n, 6) and normalised squared errors (steps, n)."""
+    found, squares = [], []
+    for _, belief in playing(env, filtering, steps):
+        found.append(errors(env, belief))
+        inverse = np.linalg.inv(belief.covariance)
+        squares.append(np.einsum("ni,nij,nj->n", found[-1], inverse, found[-1]))
     return np.array(found), np.array(squares)
 
 
-@pytest.fixture(scope="module")
-def slews():
-    """`estimated` of slews from rest to rest under pd."""
+def test_errors_of_slews_are_within_their_chi_square_bounds_and_the_bias_becomes_known():
     env = many()
-    return estimated(env, Estimating.for_env("pd", env), 200)
-
-
-def test_normalised_squared_errors_are_within_their_chi_square_bounds(slews):
+    found, squares = estimated(env, Estimating.for_env("pd", env), 200)
     # The sum over independent lanes has 6 degrees of freedom each; of so many it is normal.
-    spread = math.sqrt(2 * 6 / LANES)
-    means = slews[1].mean(axis=1)
+    spread, means = math.sqrt(2 * 6 / LANES), squares.mean(axis=1)
     assert np.abs(means - 6).max() < 4 * spread  # at each instant: slew, dropout and rest
     assert abs(means.mean() - 6) < 2 * spread  # over time, in which they are related
+    bias = np.sqrt(np.mean(found[..., 3:] ** 2, axis=(1, 2)))
+    assert bias[0] == pytest.approx(1e-2, rel=0.05)
+    assert bias[-1] < 1e-3
 
 
 @pytest.mark.parametrize("latency", [0.0, 0.1, 0.5])
@@ -139,12 +142,6 @@ def test_a_filter_that_takes_its_sensors_for_better_than_they_are_is_found_out(w
     assert np.abs(means - 6).max() > 4 * math.sqrt(12 / 300)
 
 
-def test_the_bias_becomes_known(slews):
-    bias = np.sqrt(np.mean(slews[0][..., 3:] ** 2, axis=(1, 2)))
-    assert bias[0] == pytest.approx(1e-2, rel=0.05)
-    assert bias[-1] < 1e-3
-
-
 @pytest.mark.parametrize("law", ["pd", "quaternion_feedback"])
 def test_a_law_points_better_behind_the_filter_than_behind_the_measurement(law):
     at_rest = []
@@ -170,11 +167,8 @@ def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
 @pytest.mark.interpreted
 def test_a_policy_gets_the_rate_at_the_end_of_the_period_of_which_gyros_measure_the_mean():
     env = many(8, sensor={"gyro": {"angle_walk": 1e-6}, "star_tracker": {}})
-    filtering, memory, (seen, _) = Estimating.for_env("pd", env), None, env.reset(seed=0)
-    for _ in range(8):
-        actions, memory = filtering.predict(seen, memory)
-        off = [one - env.state["angular_velocity"] for one in memory[0][3:5]]
-        seen, *_ = env.step(actions)
+    for _, belief in playing(env, Estimating.for_env("pd", env), 8):
+        off = [one - env.state["angular_velocity"] for one in belief[3:5]]
     mean, end = (np.abs(one).max() for one in off)
     assert end < 0.2 * mean
     assert mean > 1e-4
@@ -186,11 +180,7 @@ def test_a_policy_that_was_trained_on_gyros_gets_their_mean(trained_on):
     env, network = many(8, sensor={"gyro": {}, "star_tracker": {}}), Network.random((7, 3), 0)
     config = {"env_id": SLEW, "env_kwargs": {"sensor": trained_on}}
     filtering = Estimating.for_env(TrainedPolicy(network, None, config), env)
-    (seen, _), memory = env.reset(seed=0), None
-    for _ in range(3):
-        actions, memory = filtering.predict(seen, memory)
-        seen, *_ = env.step(actions)
-    belief = memory[0]
+    *_, (actions, belief) = playing(env, filtering, 3)
     rate = belief.end_rate if "rate" in trained_on else belief.rate
     shown = np.hstack([canonicalized(belief.attitude), rate / env.rate_limit])
     np.testing.assert_allclose(actions, network.predict(shown)[0], rtol=0, atol=1e-6)
@@ -199,13 +189,9 @@ def test_a_policy_that_was_trained_on_gyros_gets_their_mean(trained_on):
 
 @pytest.mark.interpreted
 def test_what_is_held_is_not_taken_twice():
-    env = many(8)
-    filtering = Estimating.for_env("idle", env)
-    (seen, _), memory, sizes = env.reset(seed=0), None, []
-    for _ in range(11):
-        _, memory = filtering.predict(seen, memory)
-        sizes.append(np.trace(memory[0].covariance[:, :3, :3], axis1=1, axis2=2))
-        seen, *_ = env.step(np.zeros((8, 3)))
+    env, sizes = many(8), []
+    for _, belief in playing(env, Estimating.for_env("idle", env), 11):
+        sizes.append(np.trace(belief.covariance[:, :3, :3], axis1=1, axis2=2))
     less = np.diff(sizes, axis=0) < 0
     assert ((np.arange(1, 11) % 5 == 0) == less.T).all()  # every 0.5 s
 

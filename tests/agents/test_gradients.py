@@ -72,8 +72,7 @@ def test_an_ended_episode_passes_no_gradient_on():
     stepped = [env.step(action) for action in actions]
     assert [bool(step.ended.all()) for step in stepped] == [False, True, False, False]
     stepped[3].reward.sum().backward()  # the third step began the next episode
-    assert actions[0].grad is None or not actions[0].grad.any()
-    assert actions[1].grad is None or not actions[1].grad.any()
+    assert all(one.grad is None or not one.grad.any() for one in actions[:2])
     assert actions[3].grad.any()
     assert observation.dtype == torch.float32
 
@@ -154,8 +153,7 @@ def test_what_has_no_gradient_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             DifferentiableEnv(env)
+    message = r"actions must be float32 or float64 of shape \(2, 3\)"
     for actions in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64)):
-        with pytest.raises(
-            ValueError, match=r"actions must be float32 or float64 of shape \(2, 3\)"
-        ):
+        with pytest.raises(ValueError, match=message):
             DifferentiableEnv(top).step(actions)

@@ -14,7 +14,6 @@ pytest.importorskip("stable_baselines3")
 
 import gymnasium as gym
 import torch
-from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
 from scipy.spatial.transform import Rotation
 from stable_baselines3.common.vec_env import VecNormalize
@@ -256,17 +255,13 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     assert (behind.of_means, trained.TrainedPolicy.of(model).of_means) == (False, True)
 
 
-def shelf_copy(folder):
-    spaces_of = [spaces.Box(-1, 1, (n,), np.float32) for n in (7, 3)]
-    trained.write(folder, Network.random((7, 3), 0), spaces_of, {})
-    return folder
-
-
 @pytest.mark.interpreted
 @pytest.mark.parametrize("name", [trained.WEIGHTS, trained.CONFIG])
 @pytest.mark.parametrize("kind", ["device", "pipe", "huge"])
 def test_files_that_have_no_end_are_refused_unread(tmp_path, name, kind):
-    file = shelf_copy(tmp_path) / name
+    boxes = [gym.spaces.Box(-1, 1, (n,), np.float32) for n in (7, 3)]
+    trained.write(tmp_path, Network.random((7, 3), 0), boxes, {})
+    file = tmp_path / name
     file.unlink()
     if kind == "device":
         file.symlink_to("/dev/zero")

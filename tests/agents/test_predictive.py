@@ -203,15 +203,12 @@ def test_a_wrong_gain_is_refused_by_name(gains):
 
 
 PULSED = {"thrusters": {"minimum_pulse": 0.01}}
-
-
-def pushed(states):
-    return np.zeros((1, 3))
+PUSHED = {"disturbance": lambda states: np.zeros((1, 3))}
 
 
 @pytest.mark.parametrize("name", MADE)
 @refused(
-    (SLEW, {"disturbance": pushed}, "disturbance must be given by name for planned slews"),
+    (SLEW, PUSHED, "disturbance must be given by name for planned slews"),
     (SLEW, {"actuator": PULSED}, "actuator must be without pulses for planned slews"),
     (SLEW, {"disturbance": {"gravity_gradient": 0.3}}, "have torque commands and no potential"),
     (SLEW, {"torque_limit": [0.02, 0.02, 0.0]}, "torque_limit must be positive"),

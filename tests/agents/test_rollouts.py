@@ -96,7 +96,10 @@ def test_a_memory_is_that_of_the_vector_env_and_alters_what_is_done():
 
 
 def test_a_rollout_of_the_test_set_is_its_evaluation():
-    network = steadying()
+    # A linear PD law for the top, by hand: of a small tilt, q is about (1, x, y, 0).
+    weight = np.zeros((3, 7))
+    weight[[0, 1], [1, 2]] = weight[[0, 1, 2], [4, 5, 6]] = -8.0
+    network = Network(((weight, np.zeros(3)),))
     result = rollout_test_set(network, TOP, episodes=36)
     judged = evaluate(network, TOP, episodes=36)
     assert judged.success_rate > 0
@@ -107,23 +110,12 @@ def test_a_rollout_of_the_test_set_is_its_evaluation():
     np.testing.assert_array_equal(result.attitude_error[0], ends)
 
 
-def steadying():
-    """A linear PD law for the top, by hand: of a small tilt, q is about (1, x, y, 0)."""
-    weight = np.zeros((3, 7))
-    weight[0, 1] = weight[1, 2] = -8.0
-    weight[0, 4] = weight[1, 5] = -8.0
-    weight[2, 6] = -8.0
-    return Network(((weight, np.zeros(3)),))
-
-
 def test_a_result_does_not_depend_on_what_runs_beside_it(monkeypatch):
     networks = [small(s) for s in range(5)]
     together = rollout(networks, TOP, episodes=20, seed=7)
     for row in (0, 3):
         alone = rollout(networks[row], TOP, seeds=range(10, 13))
-        for name in FIELDS:
-            beside = getattr(together, name)[row, 3:6]
-            np.testing.assert_array_equal(getattr(alone, name)[0], beside, err_msg=name)
+        assert_row(alone, 0, {name: getattr(together, name)[row, 3:6] for name in FIELDS})
     # Ranges that cut through a network's lanes, and that never close up.
     monkeypatch.setattr(rollouts, "BLOCKS", 2)
     assert_same(rollout(networks, TOP, episodes=20, seed=7), together)

@@ -99,15 +99,10 @@ def test_a_test_set_is_what_it_was(env_id):
     first = evaluate("idle", env_id, episodes=8, max_episode_steps=1)
     total = first.played.attitude_error[0].sum() + first.played.rate_error[0].sum()
     assert total == pytest.approx(TEST_SETS[env_id], abs=1e-9)
-
-
-@pytest.mark.interpreted
-@pytest.mark.parametrize("env_id", BEYOND)
-def test_a_test_set_has_the_same_actuators_too(env_id):
-    name, total = BEYOND[env_id]
-    env = gym.make_vec(env_id, num_envs=8)
-    _, info = env.reset(seed=list(TEST_SEEDS[:8]))
-    assert np.abs(info[name]).sum() == pytest.approx(total, abs=1e-9)
+    if env_id in BEYOND:
+        name, total = BEYOND[env_id]
+        _, info = gym.make_vec(env_id, num_envs=8).reset(seed=list(TEST_SEEDS[:8]))
+        assert np.abs(info[name]).sum() == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.interpreted

@@ -24,6 +24,7 @@ from rbgym.agents.train import load_policy, make_sb3_env, presets, train
 from rbgym.agents.train.run import put_policy, rank
 from rbgym.agents.train.sb3.training import load_checkpoint
 from rbgym.envs.parts.sensors import Instruments
+from refusals import refused
 
 SMALL = {
     "recurrent_ppo": {"n_envs": 4, "n_timesteps": 512, "n_steps": 16, "batch_size": 64,
@@ -44,22 +45,18 @@ def tensors(folder: RunFolder) -> dict[str, np.ndarray]:
     return load_file(folder.path / "policy.safetensors")
 
 
-def test_a_run_leaves_model_log_config_and_results(tmp_path):
-    done = small_train(tmp_path / "run", progress=True)
-    assert done.resumed_from == 0
-    config = json.loads(done.folder.config.read_text())
+def test_a_finished_run_is_whole_and_no_other_is_trained_in_its_folder_unless_overwritten(tmp_path):
+    first = small_train(tmp_path, progress=True)
+    assert first.resumed_from == 0
+    config = json.loads(first.folder.config.read_text())
     assert config["hyperparameters"]["n_envs"] == 8
     assert config["seed"] == 0
     assert {"rbgym", "torch", "python"} <= config["versions"].keys()
-    assert json.loads(done.folder.results.read_text()) == done.results
-    assert done.results["timesteps"] == 1024
-    assert done.results["wall_time"] > 0
-    assert list(done.folder.tensorboard.glob("events.*"))
-    assert load_policy(done.folder).config["training"] == done.results
-
-
-def test_a_finished_run_is_not_trained_again_nor_another_in_its_folder_unless_overwritten(tmp_path):
-    first = small_train(tmp_path)
+    assert json.loads(first.folder.results.read_text()) == first.results
+    assert first.results["timesteps"] == 1024
+    assert first.results["wall_time"] > 0
+    assert list(first.folder.tensorboard.glob("events.*"))
+    assert load_policy(first.folder).config["training"] == first.results
     stamp = first.folder.model.stat().st_mtime_ns
     again = small_train(tmp_path)
     assert again.resumed_from is None
@@ -198,38 +195,36 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     assert (tmp_path / "cut" / "vecnormalize.pkl").exists()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"algo": "dqn"}, "algo must be one of"),
-        ({"changes": {"n_stepz": 8}}, "hyperparameters must have .* did you mean 'n_steps'"),
-        ({"changes": {"policy_kwargs": {"net_arc": [8]}}}, "ppo are refused: .*net_arc"),
-        ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
-        ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
-        ({"changes": {"target_kl": "high"}}, "target_kl must be"),
-        ({"out": "runs/x", "init_from": "runs/x"}, "out must be another folder than init_from"),
-        ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),
-        ({"changes": {"n_epochs": "no"}}, "n_epochs must be a positive integer, got 'no'"),
-        ({"changes": {"normalize": {"norm_ob": True}}}, "did you mean 'norm_obs'"),
-        ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
-        ({"env_kwargs": {"sensor": Instruments()}}, "plain data, as JSON has it: sensor is"),
-        ({"checkpoint_every": "x"}, "checkpoint_every must be an integer from 0 up, got 'x'"),
-        ({"evaluate_every": 1.5}, "evaluate_every must be an integer from 0 up, got 1.5"),
-        ({"callbacks": [3]}, "callbacks must be a list of Stable-Baselines3's callbacks"),
-        ({"changes": [1]}, r"changes must be a dict of hyperparameters, got \[1\]"),
-        ({"changes": {"clip_range": -1}}, r"clip_range must be in \[0, inf\], got -1"),
-        ({"changes": {"normalize": {"gamma": "x"}}}, r"normalize\['gamma'\] must be in \[0, 1\]"),
-        ({"hyperparameters": 3}, "hyperparameters must be a path, got 3"),
-        ({"out": __file__}, "out must be a folder, got the file"),
-        ({"changes": {"policy_kwargs": {"net_arch": [64, {"pi": [8]}]}}}, "ppo are refused"),
-        ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),
-        ({"seed": "0"}, "seed must be an integer from 0 up, got '0'"),
-    ],
+@refused(
+    ({"algo": "dqn"}, "algo must be one of"),
+    ({"changes": {"n_stepz": 8}}, "hyperparameters must have .* did you mean 'n_steps'"),
+    ({"changes": {"policy_kwargs": {"net_arc": [8]}}}, "ppo are refused: .*net_arc"),
+    ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
+    ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
+    ({"changes": {"target_kl": "high"}}, "target_kl must be"),
+    ({"out": "runs/x", "init_from": "runs/x"}, "out must be another folder than init_from"),
+    ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),
+    ({"changes": {"n_epochs": "no"}}, "n_epochs must be a positive integer, got 'no'"),
+    ({"changes": {"normalize": {"norm_ob": True}}}, "did you mean 'norm_obs'"),
+    ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
+    ({"env_kwargs": {"sensor": Instruments()}}, "plain data, as JSON has it: sensor is"),
+    ({"checkpoint_every": "x"}, "checkpoint_every must be an integer from 0 up, got 'x'"),
+    ({"evaluate_every": 1.5}, "evaluate_every must be an integer from 0 up, got 1.5"),
+    ({"callbacks": [3]}, "callbacks must be a list of Stable-Baselines3's callbacks"),
+    ({"changes": [1]}, r"changes must be a dict of hyperparameters, got \[1\]"),
+    ({"changes": {"clip_range": -1}}, r"clip_range must be in \[0, inf\], got -1"),
+    ({"changes": {"normalize": {"gamma": "x"}}}, r"normalize\['gamma'\] must be in \[0, 1\]"),
+    ({"hyperparameters": 3}, "hyperparameters must be a path, got 3"),
+    ({"out": __file__}, "out must be a folder, got the file"),
+    ({"changes": {"policy_kwargs": {"net_arch": [64, {"pi": [8]}]}}}, "ppo are refused"),
+    ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),
+    ({"seed": "0"}, "seed must be an integer from 0 up, got '0'"),
 )
-def test_bad_arguments_leave_no_folder(tmp_path, changes, message):
-    with pytest.raises(ValueError, match=message):
-        small_train(**{"out": tmp_path / "run"} | changes)
-    assert not (tmp_path / "run").exists()
+def test_bad_arguments_leave_no_folder(given, tmp_path):
+    try:
+        small_train(**{"out": tmp_path / "run"} | given)
+    finally:
+        assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_without_a_finished_run_has_no_policy_and_is_begun_anew(tmp_path):

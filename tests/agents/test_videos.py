@@ -32,17 +32,11 @@ def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_
     assert list(tmp_path.iterdir()) == [file]
 
 
-def played(**env_kwargs):
-    """What films make of a body that nobody turns."""
-    _, (idle,) = episodes.contenders(["idle"], "AttitudeSlew-v1")
-    one = idle._replace(env_kwargs=env_kwargs)
-    start = cases.start_of("AttitudeSlew-v1", 0)
-    return videos._Play(one, "AttitudeSlew-v1", start, alone=True)
-
-
 def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
+    env_id, (idle,) = episodes.contenders(["idle"], "AttitudeSlew-v1")
     for dt in (0.05, 0.1):
-        play = played(dt=dt)
+        one = idle._replace(env_kwargs={"dt": dt})
+        play = videos._Play(one, env_id, cases.start_of(env_id, 0), alone=True)
         play.go_on(0.3)
         assert play.env.unwrapped.state["time"][0] == pytest.approx(0.3)
 

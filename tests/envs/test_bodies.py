@@ -37,9 +37,7 @@ def test_the_field_is_that_of_a_dipole_and_the_torque_of_coils_is_across_it_and_
         after, torque = env.state, info["applied_torque"]
         phases = np.array([[2 * np.pi * state[k] for k in rates] for state in (before, after)])
         way = env.dt * np.array([*rates.values()])
-        np.testing.assert_allclose(
-            np.exp(1j * (phases[1] - phases[0] - way)), 1.0, rtol=0, atol=1e-14
-        )
+        assert np.exp(1j * (phases[1] - phases[0] - way)) == pytest.approx(np.ones(2), abs=1e-14)
         seen = rotate_inverse(after["quaternion"], field(*phases[1], env.actuator))
         seen /= 2.0 * env.actuator.field
         np.testing.assert_allclose(observation[7:], seen, rtol=0, atol=2e-7)
@@ -175,9 +173,7 @@ def test_a_body_out_of_size_ends_the_episode_and_the_next_one_has_its_size_again
     np.testing.assert_array_equal(info["scale_rate"][over], 0.0)
     moments = np.linalg.eigvalsh(env.body.inertia)
     q, omega, L = (env.state[k] for k in ("quaternion", "angular_velocity", "angular_momentum"))
-    np.testing.assert_allclose(
-        rotate(q, omega * moments[[1, 2, 0]])[over], L[over], rtol=0, atol=1e-13
-    )
+    assert rotate(q, omega * moments[[1, 2, 0]])[over] == pytest.approx(L[over], abs=1e-13)
 
 
 def test_a_start_that_is_given_does_not_depend_on_the_episode_before():

@@ -78,9 +78,7 @@ def test_wheels_beside_thrusters_have_no_valves():
     at(env, TILTED, wheel_momentum=np.zeros(3))
     info = env.step([0.3, 0.0, 0.0, 0.3, 0.0, 0.0])[4]
     wheel = 0.3 * SMOOTH.torque
-    np.testing.assert_allclose(
-        env.state["wheel_momentum"], [-wheel * env.dt, 0, 0], rtol=0, atol=1e-18
-    )
+    assert env.state["wheel_momentum"] == pytest.approx([-wheel * env.dt, 0, 0], abs=1e-18)
     # 0.15 of 0.5 s, rounded to a multiple of the shortest pulse.
     assert env.dt == 0.5
     assert info["applied_torque"][0] == pytest.approx(wheel + 0.32 * env.torque_limit[0])
@@ -96,9 +94,7 @@ def test_both_are_drawn_at_the_start_of_an_episode_and_neither_by_the_other():
         2.0 * state["earth_phase"],
     ])  # fmt: skip
     assert np.abs(drawn).max() <= 1.0
-    np.testing.assert_allclose(
-        np.mean(drawn**2, axis=0), 1.0 / 3.0, rtol=0, atol=0.02
-    )  # uniform in +-1
+    assert np.mean(drawn**2, axis=0) == pytest.approx(1.0 / 3.0, abs=0.02)  # uniform in +-1
     assert np.abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.06
 
 

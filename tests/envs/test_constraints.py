@@ -99,9 +99,7 @@ def test_a_start_that_is_put_somewhere_has_its_cone_between_it_and_its_target():
     env = make(SLEW, constraints=CONES)
     tilted = Rotation.from_euler("xyz", (0.4, 0.0, 0.0))
     info = at(env, (1, 0, 0, 0), target_quaternion=np.roll(tilted.as_quat(), 1))[1]
-    np.testing.assert_allclose(
-        info["keep_out_1"], (0, -math.sin(0.2), math.cos(0.2)), rtol=0, atol=1e-15
-    )
+    assert info["keep_out_1"] == pytest.approx((0, -math.sin(0.2), math.cos(0.2)), abs=1e-15)
 
 
 def test_with_ends_the_first_violation_ends_the_episode():

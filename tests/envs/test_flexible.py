@@ -56,9 +56,7 @@ def test_with_every_scheme_it_tends_to_the_coupled_equations_by_order_two(integr
         found = np.concatenate([env.state[name] for name in ("quaternion", *SHAKEN)])
         wanted[:4] *= np.sign(found[0] * wanted[0])
         errors.append(np.linalg.norm(found - wanted))
-    np.testing.assert_allclose(
-        [errors[0] / errors[1], errors[1] / errors[2]], 4.0, rtol=0, atol=0.35
-    )
+    assert np.divide(errors[:-1], errors[1:]) == pytest.approx(4.0, abs=0.35)
     assert errors[-1] < 2e-3
 
 

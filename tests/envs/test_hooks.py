@@ -11,6 +11,7 @@ from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
+from rbgym import rows as layout
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import ReactionWheels, Torque
 from rbgym.quaternion import rotate
@@ -186,8 +187,6 @@ def test_every_inertia_drawn_is_that_of_a_body():
     env = many("TopSwingUp-v0", n=2000, randomization=spread)
     env.reset(seed=1)
     batch = env._episodes.batch
-    from rbgym import rows as layout
-
     J = batch.rows(layout.J, 3)
     assert (J > 0).all()
     assert (2 * J.max(axis=1) <= J.sum(axis=1) * (1 + 1e-12)).all()

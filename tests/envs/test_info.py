@@ -12,46 +12,31 @@ from family import IDS, make, many
 pytestmark = pytest.mark.interpreted
 
 COMMON = {"attitude_error", "rate_error", "applied_torque", "integration_failed", "is_success"}
+MORE = {"randomization": {"torque": 0.2}, "reward": {"closeness": 1.0, "effort": 0.1}}
 
 
-def stepped(count, env_id="RigidTop-v0", **kwargs):
-    """The info of a step: of one env, or of `count` as a vector."""
-    made = many(env_id, count, **kwargs) if count else make(env_id, **kwargs)
-    made.reset(seed=3)
-    made.action_space.seed(3)
-    return made.step(made.action_space.sample())[4]
+def stepped(env, seed):
+    """The info of a step."""
+    env.reset(seed=seed)
+    return env.step(np.full(env.action_space.shape, 0.7))[4]
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_a_single_env_tells_numbers_and_vectors(env_id):
-    info = stepped(None, env_id)
-    assert type(info) is dict
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"), [*((env_id, {}) for env_id in IDS), ("AttitudeSlew-v1", MORE)]
+)
+def test_an_env_tells_numbers_and_vectors_and_a_lane_what_it_would_tell_alone(env_id, kwargs):
+    # The ninth lane begins the second block.
+    info, lanes = stepped(make(env_id, **kwargs), 11), stepped(many(env_id, 9, **kwargs), 3)
+    assert type(info) is type(lanes) is dict
     assert info.keys() >= COMMON
+    assert info.keys() == {name for name in lanes if name[0] != "_"}
     told = {name.partition("_")[0] for name in info} & {"cost", "keep", "fault"}
     assert told == ({"cost", "keep"} if env_id == "KeepOutSlew-v0" else set())  # which has a cone
     for name, value in info.items():
         assert type(value) in {float, bool, np.ndarray}, name
         assert np.shape(value) == () or value.flags.c_contiguous
-
-
-@pytest.mark.parametrize("count", [3, 9])
-@pytest.mark.parametrize("randomization", [None, {"torque": 0.2}])
-def test_a_vector_env_tells_of_each_lane_what_it_would_tell_alone(count, randomization):
-    kwargs = {"randomization": randomization, "reward": {"closeness": 1.0, "effort": 0.1}}
-    vec = many("AttitudeSlew-v1", count, **kwargs)
-    lanes = [make("AttitudeSlew-v1", **kwargs) for _ in range(count)]
-    infos = [vec.reset(seed=3)[1]]
-    alone = [[env.reset(seed=3 + i)[1] for i, env in enumerate(lanes)]]
-    action = np.full((count, 3), 0.7)
-    infos.append(vec.step(action)[4])
-    alone.append([env.step(action[0])[4] for env in lanes])
-    for told, each in zip(infos, alone, strict=True):
-        assert type(told) is dict
-        assert {name for name in told if name[0] != "_"} == each[0].keys()
-        for name in each[0]:
-            np.testing.assert_array_equal(told[name], [one[name] for one in each])
-            assert told[f"_{name}"].all()
-    assert (infos[1]["reward_effort"] != 0).all()
+        np.testing.assert_array_equal(lanes[name][8], value)
+        assert lanes[f"_{name}"].all()
 
 
 def test_the_next_step_leaves_it_alone():

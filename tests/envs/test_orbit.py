@@ -34,9 +34,8 @@ FREELY = {"max_episode_steps": -1}
 def dipole(position, hour):
     """B [T] of the Earth's dipole in 2025: the gradient of its potential, by differences."""
     g = 1e-9 * np.array([-1410.3, 4545.5, -29350.0])  # IGRF-14: g11, h11, g10, axes of the Earth
-    moment = np.array([
-        np.hypot(g[0], g[1]) * np.cos(hour), np.hypot(g[0], g[1]) * np.sin(hour), g[2]
-    ])  # fmt: skip
+    across = np.hypot(g[0], g[1])
+    moment = np.array([across * np.cos(hour), across * np.sin(hour), g[2]])
 
     def potential(r):
         return EARTH_RADIUS**3 * (moment @ r) / np.linalg.norm(r) ** 3
@@ -227,9 +226,7 @@ def test_the_first_head_that_sees_stars_measures_with_its_own_noise_and_its_numb
             found = error[served[measured] == head, 1:]
             near = 4 * math.sqrt(2 / len(found))
             wanted = 1e-8 * np.eye(3) + (4e-6 - 1e-8) * np.outer(b, b)
-            np.testing.assert_allclose(
-                found.T @ found / len(found), wanted, rtol=0, atol=near * 4e-6
-            )
+            assert found.T @ found / len(found) == pytest.approx(wanted, abs=near * 4e-6)
             assert np.mean((found @ np.cross(b, heads[head - 1])) ** 2) < 1.5e-8
 
 

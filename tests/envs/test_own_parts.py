@@ -159,11 +159,8 @@ def test_the_kernel_asks_the_goal_the_start_and_the_sensor():
 
 
 def test_the_actuator_acts_and_takes_a_line_and_a_scale():
-    for kwargs, expected in (
-        ({}, 0.1),
-        ({"torque_scale": 2.0}, 0.2),
-        ({"actuator": Lag(0.1)}, None),
-    ):
+    cases = ({}, 0.1), ({"torque_scale": 2.0}, 0.2), ({"actuator": Lag(0.1)}, None)
+    for kwargs, expected in cases:
         env = make(initial={"drift": 0.0}, **kwargs)
         env.reset(seed=0)
         info = env.step(np.ones(1))[4]
@@ -223,19 +220,6 @@ class SilentPusher(Pusher):
 
     def record(self, setting, line):
         return Silent(line)
-
-
-@refused(
-    ({"goal": Unfinished()}, r"goal must be of a class with the methods compare\(self, rows"),
-    ({"start": Nowhere()}, r"start must be of a class with the methods draw\(self, rows"),
-    ({"goal": 3}, "goal must be a Goal, got 3"),
-    ({"start": (1.0,)}, "start must be a Start"),
-    ({"shape": Level()}, "shape must be a Shape"),
-    ({"actuator": SilentPusher()}, "exert"),
-)
-def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed):
-    task = replace(RollEnv.task, **changed)
-    Building(task, 1, None, Arguments()).build()
 
 
 @refused(
@@ -334,11 +318,17 @@ class Timed(Roll):
 
 
 @refused(
+    ({"goal": Unfinished()}, r"goal must be of a class with the methods compare\(self, rows"),
+    ({"start": Nowhere()}, r"start must be of a class with the methods draw\(self, rows"),
+    ({"goal": 3}, "goal must be a Goal, got 3"),
+    ({"start": (1.0,)}, "start must be a Start"),
+    ({"shape": Level()}, "shape must be a Shape"),
+    ({"actuator": SilentPusher()}, "exert"),
     ({"more": Noisy()}, "is_noisy must be True of the sensor or disturbance"),
     ({"more": OnOrbit()}, "orbit must be given with a part that is on an orbit"),
     ({"goal": Timed(0.25)}, r"state_keys must be other names than \['time'\]"),
 )
-def test_what_an_own_part_may_not_have_is_refused(changed):
+def test_what_an_own_part_lacks_or_may_not_have_is_named_when_an_env_is_made(changed):
     Building(replace(RollEnv.task, **changed), 1, None, Arguments()).build()
 
 

@@ -153,12 +153,8 @@ def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
 
 def test_names_of_parts_and_what_a_difficulty_adds_are_the_satellites():
     own = SATELLITES["microsat-330"]().wheels
-    for actuator in (
-        "wheels",
-        {"wheels": {}},
-        ["wheels"],
-        {"wheels": {}, "lag": {"time_constant": 1}},
-    ):
+    given = "wheels", {"wheels": {}}, ["wheels"], {"wheels": {}, "lag": {"time_constant": 1}}
+    for actuator in given:
         env = make("ReactionWheelSlew-v1", satellite="microsat-330", actuator=actuator)
         assert env.actuator == own, actuator
     four = SATELLITES["cubesat-6u"]().wheels
@@ -212,9 +208,8 @@ def test_other_actuators_in_a_task_of_wheels_have_the_satellites_numbers():
     three = SATELLITES["innocube-3u"]()
     env = make("InertialPointing-v0", satellite=three, actuator="torque")
     np.testing.assert_array_equal(env.torque_limit, three.torque_limit())
-    assert (
-        make("InertialPointing-v0", satellite=three, actuator=["wheels"]).actuator == three.wheels
-    )
+    env = make("InertialPointing-v0", satellite=three, actuator=["wheels"])
+    assert env.actuator == three.wheels
 
 
 @pytest.mark.compiled

@@ -78,9 +78,7 @@ def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
     wanted = across**2 * np.eye(3) + (about**2 - across**2) * np.outer(b, b)
     found = np.concatenate(errors)
     near = 4 * math.sqrt(2 / len(found))
-    np.testing.assert_allclose(
-        found.T @ found / len(found), wanted, rtol=0, atol=near * wanted.max()
-    )
+    assert found.T @ found / len(found) == pytest.approx(wanted, abs=near * wanted.max())
     aside = found @ np.cross(b, [0, 0, 1])
     assert np.mean(aside**2) == pytest.approx(across**2, rel=near)
     # From sample to sample there is no relation.

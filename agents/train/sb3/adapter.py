@@ -17,8 +17,7 @@ from rbgym.agents.cases import by_name, creator_of, spec_of, training_seeds
 from rbgym.envs.layers import plain
 from rbgym.envs.reset import checked_seed
 
-# Dicts with an entry for each lane.
-_OF_LANES = frozenset({"invariants", "parameters", "state", "surroundings"})
+_OF_LANES = frozenset({"invariants", "parameters", "state", "surroundings"})  # dicts, by lane
 _CHANGE_NOTHING = _OF_LANES | {"compute_reward"}
 
 
@@ -30,8 +29,7 @@ class VectorEnvAdapter(VecEnv):
     constraints. `reset_infos` holds the infos of the last full `reset`, emptied for a lane that has
     been reset since. vector_env: all lanes share its attributes and methods' results, except for
     `invariants`, `parameters`, `state` and `surroundings`. trains: `seed` gives the lanes
-    `training_seeds`. Raises ValueError if `vector_env` is no vector env, or has another autoreset
-    mode.
+    `training_seeds`. ValueError if `vector_env` is no vector env, or has another autoreset mode.
     """
 
     def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
@@ -118,8 +116,7 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method once for all lanes. Raises ValueError for some lanes only, unless the
-        method changes nothing."""
+        """Call a method once for all lanes; ValueError for some only, unless it changes nothing."""
         if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
             raise ValueError(f"indices={indices!r}: {method_name!r} is called for all lanes only")
         method = getattr(self._owner(method_name), method_name)

@@ -97,8 +97,7 @@ def learn(
 
 
 def policy_of(model: Any) -> tuple[dict[str, Any], Any, tuple[Any, Any]]:
-    """The results, the network that did best when judged, and the spaces of observations and
-    actions of a training so far. The wall time excludes judging."""
+    """The results so far, without the time of judging, the network judged best, and the spaces."""
     record = dict(record_of(model))
     network = record.pop("best") or network_of(model)
     results = {
@@ -142,8 +141,7 @@ def new_model(algo: str, given: Mapping[str, Any], env: VecEnv, seed: int) -> Ba
 
 def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
     """Wrap the env in a VecNormalize, if `normalize` asks for one."""
-    wanted = hyperparameters.get("normalize")
-    if not wanted:
+    if not (wanted := hyperparameters.get("normalize")):
         return env
     options = {"gamma": hyperparameters.get("gamma", 0.99)}
     return VecNormalize(env, **(options | (wanted if isinstance(wanted, dict) else {})))
@@ -222,8 +220,7 @@ class BetweenRollouts(BaseCallback):
 
 
 def record_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """The seconds, in total and of judging, the judgements, the index of the best one and its
-    network; `record` in a model's checkpoints."""
+    """The seconds and judgements, with the best one's index and network; in checkpoints too."""
     empty: dict[str, Any] = {
         "wall_time": 0.0, "judging_time": 0.0, "judgements": [], "kept": 0, "best": None
     }  # fmt: skip
@@ -237,9 +234,8 @@ def last_mean_return(model: Any) -> float | None:
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm) -> None:
-    """Write the state of a training between two rollouts; an interruption leaves the old file. It
-    is a zip of the model as SB3 saves it and of a pickle of episodes, statistics of the normaliser,
-    generators, memory and replay buffer. Loading a pickle runs code: load only your own."""
+    """Write the state of a training between two rollouts, the model as SB3 saves it and a pickle of
+    the rest; an interruption leaves the old file. A pickle runs code: load only your own."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())

@@ -62,7 +62,7 @@ def assert_serves(page):
         until(lambda: page.controls.value("paused"))
 
 
-def test_bodies_move_while_someone_looks_and_stand_still_else(page):
+def test_bodies_move_while_someone_looks_stand_still_else_and_make_single_steps_if_paused(page):
     assert page.simulation.time == 0.0
     with looking(page):
         until(lambda: page.simulation.time > 0.1)
@@ -71,9 +71,6 @@ def test_bodies_move_while_someone_looks_and_stand_still_else(page):
     stood = page.simulation.time
     time.sleep(0.2)
     assert page.simulation.time == stood
-
-
-def test_a_paused_page_makes_single_steps(page):
     with looking(page) as line:
         say(line, page, "paused", True)
         until(lambda: page.controls.value("paused"))

@@ -143,12 +143,11 @@ def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
 
 def test_an_episode_that_ends_says_why():
     run = TaskRun("RigidTop-v0", seed=0, env_kwargs={"max_episode_steps": 3})
-    run.advance(5)
-    assert run.time == pytest.approx(3 * run.dt)
+    for _ in range(2):
+        run.advance(5)
+        assert run.time == pytest.approx(3 * run.dt)
     assert run.ended == "time is up"
     assert not run.failed
-    run.advance(5)
-    assert run.time == pytest.approx(3 * run.dt)
 
 
 def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
