@@ -11,7 +11,7 @@ from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.envs import satellites
-from rbgym.envs.actuators import Torque, merge, split_combined
+from rbgym.envs.actuators import NAMES, merge, split_combined
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
@@ -58,7 +58,7 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: ArrayLike | Callable[[RigidBody, float], ArrayLike]
-    actuator: Any = field(default_factory=Torque)
+    actuator: Any = field(default_factory=NAMES["torque"])
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
     start: Start
@@ -217,5 +217,6 @@ class Task:
 
     def effector(self) -> Effector:
         """The task's effector; a plain torque if `actuator` has none."""
+        usual: Any = NAMES["torque"]()
         parts = [] if self.actuator is None else merge(None, self.actuator)
-        return next((one for one in parts if isinstance(one, Effector)), Torque())
+        return next((one for one in parts if isinstance(one, Effector)), usual)

@@ -189,7 +189,7 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     if isinstance(law, controllers.BDot | controllers.SpinByScale):
         before, after = [], [piece]
     codes = [*map(_piece, before), *caught, *map(_piece, after)]
-    if not follow:  # the target is at rest
+    if not getattr(law, "moving", False):
         codes = [one.replace("    ease(v);\n", "") for one in codes]
     return codes, numbers, "double"
 

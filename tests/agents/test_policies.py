@@ -21,6 +21,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.controllers import Estimating
+from rbgym.agents.judge.episodes import as_policy
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.memory import Integral, SunDirection, Trend
@@ -249,7 +250,7 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     np.testing.assert_allclose(actions[1], expected, rtol=0, atol=1e-6)
     assert not np.allclose(expected, model.predict(seen, deterministic=True)[0], atol=1e-6)
     stars = {"sensor": {"star_tracker": {}}}
-    behind = Estimating.for_env(model, gym.make("RigidTop-v0", **stars))
+    behind = Estimating.for_env(as_policy(model), gym.make("RigidTop-v0", **stars))
     assert behind.policy.network.normalizer is env
     model.set_env(make_sb3_env("RigidTop-v0", 4, 0, **stars))
     assert (behind.of_means, trained.TrainedPolicy.of(model).of_means) == (False, True)
