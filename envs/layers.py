@@ -173,7 +173,10 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         value = arguments.get(name)
         tree[name] = each(name, value) if isinstance(value, Mapping) else leaf(value, name)
     if setup.orbit is not None:
-        tree["orbit"] = each("orbit", asdict(setup.orbit))
+        orbit = asdict(setup.orbit)
+        if setup.orbit.date is not None:  # which the field's year follows
+            del orbit["year"]
+        tree["orbit"] = each("orbit", orbit)
         for coils in (one for one in elements if hasattr(one, "orbit")):
             brought = layers.source("actuator", type(coils).__name__)
             for one in tree["orbit"].values():

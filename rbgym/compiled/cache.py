@@ -199,10 +199,9 @@ class CodeFiles:
     def _read(self, path: Path, key: Any) -> Any:
         try:
             if not is_trusted(path):
-                warn(
-                    f"others can write to {path} or its folder",
-                    "remove the file, chmod go-w the folder",
-                )
+                if path.parent == self.beginning.parent:
+                    why = f"others can write to {path} or its folder"
+                    warn(why, "remove the file, chmod go-w the folder")
                 return None
             written = path.read_bytes()
             digest, content = written[:_DIGEST], written[_DIGEST:]
@@ -240,7 +239,8 @@ def keep_on_disk(dispatcher: Any) -> None:
     made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, version("llvmlite"))
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
-    owned = Path(dispatcher.py_func.__code__.co_filename).parent / "__pycache__"
+    source = Path(dispatcher.py_func.__code__.co_filename)
+    owned = folder if config.CACHE_DIR else source.parent / "__pycache__"  # type: ignore[attr-defined]
     cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current, owned)
     _load_after_compiling(dispatcher)
     save = cache.save_overload
