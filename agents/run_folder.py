@@ -87,7 +87,7 @@ class RunFolder:
         elif self.results.exists():
             restore(self.checkpoint)
         self.results.unlink(missing_ok=True)
-        if longer or not found:
+        if longer or not begun:
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config)
         return None

@@ -126,7 +126,8 @@ class Campaign:
         elif any((self.folder / "groups").glob("*.parquet")):
             raise ValueError(f"{str(path)!r} is missing, so the runs there may be of another plan")
         made_folder(self.folder / "groups")
-        write_json(path, {"runs": self.runs} | config)
+        if not path.exists():
+            write_json(path, {"runs": self.runs} | config)
         return config
 
     def _rows(self, group: int) -> Path:

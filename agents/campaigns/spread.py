@@ -61,7 +61,7 @@ class Dispersions:
         for one in self.sources:
             tried = one.quantiles(np.random.default_rng(0).random((_TRIES, len(one.numbers))))
             for (place, _), most in zip(one.numbers, tried.max(axis=0), strict=True):
-                if place.name == "delay" and most > place.high:
+                if place.name == "delay" and place.high <= 1.0 < most:
                     raise ValueError(
                         f"spread must draw delays up to the factor {place.high:g}, got {most:.4g}: "
                         "env_kwargs={'randomization': {'delay': 0.2}} makes room for up to 1.2"

@@ -61,7 +61,8 @@ class TrainedPolicy:
         """Wrap the current policy of a Stable-Baselines3 model, with the VecNormalize of its
         environment, if there is one. Later training of the model changes this policy too."""
         env = model.get_env()
-        base: Any = env.get_attr("unwrapped", 0)[0] if env else None
+        far = env is None or hasattr(env.unwrapped, "processes")  # it would be copied whole
+        base: Any = None if far else env.get_attr("unwrapped", 0)[0]
         means = hasattr(base, "episodes") and base.episodes.setup.parts.sensor.shows_means()
         wrapped = _Model(model.policy, model.get_vec_normalize_env(), bool(means))
         return cls(wrapped, model.observation_space, {}, model.action_space)

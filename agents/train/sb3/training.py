@@ -67,7 +67,8 @@ def learn(
         network_of_model(model)  # refuses a model that could not be written, before the work
         limit = kwargs.get("max_episode_steps") or spec_of(job.env_id).max_episode_steps or 0
         least = chosen["n_envs"] * limit if chosen.get("hindsight") else 0  # whole episodes
-        if (starts := getattr(model, "learning_starts", 0)) < least:
+        begun = job.resume and folder.checkpoint.exists()
+        if not begun and (starts := getattr(model, "learning_starts", 0)) < least:
             raise ValueError(
                 f"learning_starts must be at least {least} with hindsight, got {starts!r}"
             )
