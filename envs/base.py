@@ -506,7 +506,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             numbers, flags = episodes.now()
         episodes.ready = True
-        info = self._info(numbers, flags, self._every.copy()) | final
+        info = self._info(numbers, flags, self._every.copy())
+        info.update(final)
         if self.render_mode == "human":
             self._frames()
         return self._present(observations), rewards, terminated, truncated, info

@@ -104,7 +104,8 @@ def _shown(space: Space) -> str:
 
 def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: of observations and actions.
-    config: its further entries, as algo; ValueError, before it writes, unless plain data."""
+    config: further entries of policy.json, such as algo and env_id; ValueError, before anything is
+    written, unless they are plain data."""
     from safetensors.numpy import save
 
     arrays, build = network.to_arrays()

@@ -240,6 +240,7 @@ def keep_on_disk(dispatcher: Any) -> None:
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
     source = Path(dispatcher.py_func.__code__.co_filename)
+    # A folder that the user names is the only one.
     owned = folder if config.CACHE_DIR else source.parent / "__pycache__"  # type: ignore[attr-defined]
     cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current, owned)
     _load_after_compiling(dispatcher)
