@@ -106,7 +106,8 @@ def figures(record: Integrator, measured: dict[str, Any]) -> str:
         ("attitude error at equal cost [rad]", "no solution" if error is None else f"{error:.1e}"),
     )
     link = "[How, and in which runs](../integrators.md#how-the-columns-are-measured)"
-    return f"{table(*rows)}\n\n{link}; `rbgym validate {record.name}` measures every promise."
+    claims = f"`rbgym validate {record.name}` measures invariants, symmetry and orders."
+    return f"{table(*rows)}\n\n{link}; {claims}"
 
 
 def call(record: Integrator) -> str:

@@ -37,7 +37,7 @@ SHORT = (
         "",
         False,
     ),
-    ("symmetric schemes return when time runs back, others miss", ("returns", "misses"), "", False),
+    ("run backwards unprojected, only symmetric schemes return", ("returns", "misses"), "", False),
     ("a turned world sees the turned motion", ("same motion",), "", True),
     ("what is conserved has no trend in 10,000,000 steps", ("the same bits", "none"), "000", True),
 )

@@ -19,7 +19,7 @@ def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str 
     try:
         array = np.asarray(value)
     except Exception as error:  # an object that is no array may raise anything
-        raise ValueError(f"{name} must be {allowed}, got {value!r}") from error
+        raise ValueError(f"{name} must be {allowed}, got {value!r}: {error}") from error
     if array.dtype.kind not in kinds or _is_masked(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     if array.dtype == np.float64:

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.arguments import real
+from rbgym.arguments import quietly, real
 from rbgym.compiled.jit import inlined
 
 Array = NDArray[np.float64]
@@ -249,11 +249,14 @@ def from_matrix(matrix: ArrayLike) -> Array:
     return canonicalized(normalized(rows[..., 0, :]))
 
 
+@quietly
 def from_rotation_vector(rotation_vector: ArrayLike) -> Array:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3) [rad]."""
+    """Unit quaternions (..., 4) of rotation vectors (..., 3) [rad]; NaN if a length overflows."""
     v = _array("rotation_vector", rotation_vector, 3)
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
-    return np.concatenate([np.cos(half), 0.5 * v * np.sinc(half / np.pi)], axis=-1)
+    far = np.sin(half) / np.maximum(half, 8.0)  # of many turns, of which `sinc` loses digits
+    sinc = np.where(half < 8.0, np.sinc(half / np.pi), far)
+    return np.concatenate([np.cos(half), 0.5 * v * sinc], axis=-1)
 
 
 def from_roll_pitch_yaw(angles: ArrayLike) -> Array:
@@ -292,13 +295,13 @@ def _wrap(angle: Array) -> Array:
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:
-    """Body vectors v (..., 3) in world axes, R(q) v."""
+    """Body vectors v (..., 3) in world axes, R(q) v. q: (..., 4), of unit length, not checked."""
     q, v = _pair("q", q, 4, "v", v, 3)
     return _times_columns(np.swapaxes(to_matrix(q), -1, -2), v)
 
 
 def rotate_inverse(q: ArrayLike, v: ArrayLike) -> Array:
-    """World vectors v (..., 3) in body axes, R(q)^T v."""
+    """World vectors v (..., 3) in body axes, R(q)^T v. q: (..., 4), of unit length, not checked."""
     q, v = _pair("q", q, 4, "v", v, 3)
     return _times_columns(to_matrix(q), v)
 

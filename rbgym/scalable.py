@@ -112,11 +112,11 @@ def simulate_scalable(
     rotation. scale_rate: s' [1/s]. position, velocity: (3,) [m, m/s], world axes.
 
     Loads, held over each step: None, a constant, an array with one row for each step, or a function
-    of (t, ScalableState). force F (3,) [N], world axes; scaling_force S [N m] and moment M (3,)
-    [N m] as in (75), sums of rho.R^T dF and rho x R^T dF over points rho of the reference
-    configuration. S has the power S s'; in world axes the torque is s R M, and its impulse in a
-    step h |A_m|^2 R_m M, A_m the mean of A at both ends: with `rigid` slightly less than a torque M
-    has in `simulate`.
+    of (t, ScalableState), with which the order is one. force F (3,) [N], world axes; scaling_force
+    S [N m] and moment M (3,) [N m] as in (75), sums of rho.R^T dF and rho x R^T dF over points rho
+    of the reference configuration. S has the power S s'; in world axes the torque is s R M, and its
+    impulse in a step h |A_m|^2 R_m M, A_m the mean of A at both ends: with `rigid` slightly less
+    than a torque M has in `simulate`.
 
     rigid: keep s = 1 by the perfect constraint (77). record_every: steps between two recorded
     instants; the last step is always recorded.

@@ -90,9 +90,10 @@ def simulate(
 
     body: turns about the point that its inertia refers to. quaternion: (4,) unit, body to world.
     angular_velocity: (3,) [rad/s], body axes. torque [N m, body axes], constant over each step:
-    None, (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,). rotor_momentum:
-    (3,) [kg m^2/s], constant, body axes. record_every: steps between two recorded instants; the
-    last step is always recorded. projection: see `rbgym.Batch`; "rkn4" has none.
+    None, (3,), (steps, 3), or a callable (t, quaternion, angular_velocity) -> (3,), with which the
+    order is one. rotor_momentum: (3,) [kg m^2/s], constant, body axes. record_every: steps between
+    two recorded instants; the last one is always recorded. projection: see `rbgym.Batch`; "rkn4"
+    has none.
 
     position [m], velocity [m/s], force [N], (3,), world axes: with any of them, the centre of mass
     moves too and the body turns about it. Mandre's Runge-Kutta-Nystroem scheme solves both motions

@@ -254,11 +254,11 @@ def test_importing_rbgym_pulls_in_no_learning_or_plotting_library():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("lanes", [[-1], [3], [True, False, False], [0.0]])
-def test_lanes_that_do_not_exist_are_refused(lanes):
+@pytest.mark.parametrize("lanes", [[-1], [3], [True, False, False], [0.0], [1, 1]])
+def test_lanes_that_do_not_exist_or_repeat_are_refused(lanes):
     batch = Batch(RigidBody([6.0, 8.0, 3.0]), size=3)
     before = batch.full_state()
-    with pytest.raises(ValueError, match="lanes must be integers from 0 to 2"):
+    with pytest.raises(ValueError, match="lanes must be different integers from 0 to 2"):
         batch.set_state((0.0, 1.0, 0.0, 0.0), (1.0, 2.0, 3.0), lanes=lanes)
     assert np.array_equal(batch.full_state(), before)
 

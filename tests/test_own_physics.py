@@ -159,7 +159,7 @@ def test_a_tableau_of_one_implicit_stage_turns_a_body_from_rest_as_imidm_does():
 
 @refused(
     (lambda: rbgym.potentials.checked(Steeper(1.0)), "subclass of Potential itself, not of HeavyT"),
-    (lambda: rbgym.Batch(BODY, "akw", [OwnTop(1, AXIS), OwnTop(2, AXIS)], size=2), "of one kind"),
+    (lambda: rbgym.Batch(BODY, "akw", [OwnTop(1, AXIS), OwnTop(2, AXIS)], size=2), "size=2 of one"),
     (lambda: rbgym.Batch(BODY, "akw", [None, rbgym.HeavyTop(1.0)], size=2), "of one kind"),
     (lambda: rbgym.potentials.checked(Halfway(1.0)), LACKING),
     (lambda: rbgym.Batch(BODY, potential=Halfway(1.0)), LACKING),

@@ -80,6 +80,8 @@ def test_array_functions_agree_with_scipy():
     expected = np.roll(Rotation.from_rotvec(turns).as_quat(), 1, axis=-1)
     assert rq.from_rotation_vector(turns) == pytest.approx(expected, abs=1e-15)
     assert np.array_equal(rq.from_rotation_vector(ZERO), ONE)
+    assert np.linalg.norm(rq.from_rotation_vector([1e6, 2, 3])) == pytest.approx(1, abs=1e-15)
+    assert np.isnan(rq.from_rotation_vector([1e300, 2, 3])).all()
 
 
 @pytest.mark.parametrize("function", [rq.conjugate, rq.normalized, rq.canonicalized, rq.to_matrix])

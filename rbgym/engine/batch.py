@@ -74,7 +74,7 @@ class Batch:
         several = len({*zip(map(type, fields), own, strict=True)}) > 1
         if len(each) != size or len(fields) != size or several:
             raise ValueError(
-                f"bodies and potential must be one for all or {size} of one kind, your own "
+                f"bodies and potential must be one for all or size={size} of one kind, your own "
                 "potentials with equal numbers, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
@@ -240,11 +240,11 @@ class Batch:
     def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
         if lanes is None:
             return np.arange(self.size)
-        allowed = f"integers from 0 to {self.size - 1}, shape (k,)"
+        allowed = f"different integers from 0 to {self.size - 1}, shape (k,)"
         real("lanes", lanes, allowed)
         given = np.atleast_1d(np.asarray(lanes))
-        outside = np.any((given < 0) | (given >= self.size))
-        if given.dtype.kind not in "iu" or given.ndim > 1 or outside:
+        wrong = np.any((given < 0) | (given >= self.size)) or len(np.unique(given)) < given.size
+        if given.dtype.kind not in "iu" or given.ndim > 1 or wrong:
             raise ValueError(f"lanes must be {allowed}, got {lanes!r}")
         return given.astype(np.intp)
 
@@ -296,7 +296,8 @@ class Batch:
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
-        """Advance by `steps` steps of length h [s] under the held torque.
+        """Advance by `steps` steps of length h [s] under the held torque. A body that `failed` does
+        not move until `set_state` or `restore` frees it.
 
         Raises ValueError unless h is a finite number other than 0 and steps a positive integer.
         """
@@ -356,18 +357,17 @@ class Batch:
         longest = (J / abs(potential.mgl)) ** 0.5 * slender ** (-1.0 / record.order)
         if SPIN in record.conserves.get(TOP, ()) or slender <= 1.0 or h <= longest:
             return
-        records = map(integrators.get, integrators.names())
-        keep = [one.name for one in records if SPIN in one.conserves.get(TOP, ())]
         warnings.warn(
             f"{record.name!r} loses the spin of a body with moments of {J_a:.3g} kg m^2 about the "
             f"axis and {J:.3g} across it in steps of {h:g} s: use steps of at most {longest:.2g} "
-            f"s, or one of {keep}, which conserve the spin",
+            "s, or 'exact:4' or 'akw', which conserve the spin",
             stacklevel=3,
         )
 
     @property
     def failed(self) -> NDArray[np.bool_]:
-        """Which bodies stopped at a step that could not be solved, (size,)."""
+        """Which bodies stopped at a step that could not be solved, (size,), and stay there until
+        `set_state` or `restore` frees them."""
         return self.rows(layout.FAILED, 1)[:, 0] > 0
 
     @property

@@ -202,9 +202,9 @@ class Integrator:
     """One scheme of the catalogue, or of your own.
 
     name, title, source: for tables and errors. scheme: an instance of a subclass of `Explicit` or
-    `Implicit`. symmetric: whether a step back returns to the start; such a scheme can be composed.
-    order: for the motion under a held torque and a potential; free_order: for the free motion, if
-    that is higher (infinite: exact to round-off).
+    `Implicit`. symmetric: whether, without projection, a step back returns to the start; such a
+    scheme can be composed. order: for the motion under a held torque and a potential; free_order:
+    for the free motion, if that is higher (infinite: exact to round-off).
     conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
     invariants that it conserves to round-off: "energy", "angular_momentum" (the world vector),
     "vertical_momentum" (its component along the world's third axis) and "spin", the rate about the

@@ -46,7 +46,7 @@ def validate(
     """Claims on integrators over runs of `steps` steps; default all, with `KICKED`.
 
     A declared invariant must drift less than its bound, one not declared more than its own bound;
-    orders and symmetry must be as declared.
+    orders, also with rotors, and symmetry must be as declared.
 
     names: of the catalogue; in place of one, an `Integrator` of your own, such as `mine` in
     `validate([mine])`. cases: of "none", "heavy_top", "soft_wall" and "gravity_gradient", default

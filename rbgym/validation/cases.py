@@ -53,7 +53,8 @@ def near(
 
 class Case(NamedTuple):
     """One motion. omega: rates at the start, body axes [rad/s]. dt: step of the long runs [s].
-    horizon: of the order measurement [s]. torque: constant in body axes [N m]."""
+    horizon: of the order measurement [s]. In body axes: torque, constant [N m]; rotors, their
+    momentum [kg m^2/s]."""
 
     kind: str
     body: RigidBody
@@ -63,6 +64,7 @@ class Case(NamedTuple):
     potential: Any = None
     quaternion: Quaternion = IDENTITY
     torque: Vector = NO_TORQUE
+    rotors: Vector = NO_TORQUE
 
     @property
     def invariants(self) -> tuple[str, ...]:
@@ -83,7 +85,8 @@ class Case(NamedTuple):
     def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
         """The motion without the torque, recorded at about a thousand instants."""
         start: Any = {"quaternion": self.quaternion, "angular_velocity": self.omega}
-        more = {"potential": self.potential, "record_every": max(1, steps // 1000), **more}
+        start |= {"rotor_momentum": self.rotors, "potential": self.potential}
+        more = {"record_every": max(1, steps // 1000), **more}
         return simulate(self.body, integrator=integrator, dt=dt, steps=steps, **start, **more)
 
 

@@ -42,6 +42,7 @@ FIRST_ORDER, SIXTH_ORDER = 0.01, 4.0
 TOLERANCE = 0.1  # of an order
 COARSEST, FINEST = 20, 1280  # steps over the horizon: doubled from the coarsest on
 COARSEST_OF_SIX = 5  # of a composition, whose stages are shorter
+ROTORS = 10.0, -20.0, 15.0  # momentum [kg m^2/s], a tenth of that of the free body
 FARTHER = 4  # horizons for kicks of order six: after one, few errors are above round-off
 REFERENCE_STEPS = 160  # of the reference, in a step of the long runs
 EXACT = 2e-12  # rad and relative: only round-off, over a few radians
@@ -139,13 +140,16 @@ def endurance(record: Integrator, case: Case, steps: int) -> list[Claim]:
 
 
 def order(record: Integrator, case: Case) -> list[Claim]:
-    """Claims on the slopes of both errors; also of the free motion if its order is higher."""
+    """Claims on the slopes of both errors; of a free body also without torque and with rotors."""
     is_near = record.by_kicks and record.order == 6
     measured = case._replace(horizon=FARTHER * case.horizon) if is_near else case
     claims = _orders(record, case, "order", record.order, convergence(record, measured))
     if case.potential is None and record.free_order is not None:
         free = convergence(record, case._replace(torque=NO_TORQUE))
         claims += _orders(record, case, "free order", record.free_order, free)
+    if case.potential is None and "rotors" in record.supports:
+        gyrostat = convergence(record, measured._replace(rotors=ROTORS))
+        claims += _orders(record, case, "order with rotors", record.order, gyrostat)
     return claims
 
 
@@ -196,7 +200,7 @@ def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple
     """Rotation matrix (3, 3) and body rates (3,) at the case's horizon, by Euler's equations and R'
     = R skew(omega) and the classical Runge-Kutta method, without code of the integrators."""
     steps = finer * round(case.horizon / case.dt)
-    h, J = case.horizon / steps, case.body.inertia
+    h, J, rotors = case.horizon / steps, case.body.inertia, np.array(case.rotors)
     inverse, u = np.linalg.inv(J), np.array(torque)
     pull = _body_torque(case.potential, J)
 
@@ -204,7 +208,7 @@ def reference(case: Case, torque: Vector, finer: int = REFERENCE_STEPS) -> tuple
         # y: R over omega.
         R, omega = y[:3], y[3]
         S = _skew(omega)
-        return np.vstack([R @ S, inverse @ (u + pull(R) - S @ (J @ omega))])
+        return np.vstack([R @ S, inverse @ (u + pull(R) - S @ (J @ omega + rotors))])
 
     y = np.vstack([to_matrix(np.array(case.quaternion)), np.array(case.omega)])
     for _ in range(steps):

@@ -186,16 +186,12 @@ def test_an_unknown_motion_is_refused():
 DIFFERS = {
     # At h = 0.2 TRAP's attitude is a tenth better.
     "IMID is the most accurate on the free body": {
-        ("imid", "attitude error over the best of the others"): (1.0, 1.3)
-    },
+        ("imid", "attitude error over the best of the others"): (1.0, 1.3)},
     # Normalising seldom costs an order.
     "normalising every 1000 steps is good enough": {
-        ("rkn4", "attitude error, normalised every 1000 steps, over that of every step"): (
-            50.0,
-            500.0,
-        )
-    },
-}
+        ("rkn4", "attitude error, normalised every 1000 steps, over that of every step"):
+            (50.0, 500.0)},
+}  # fmt: skip
 
 
 # Which compiles every scheme on the soft wall: `make validate` measures it.

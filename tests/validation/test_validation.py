@@ -14,7 +14,7 @@ from rbgym.engine import derivatives
 from rbgym.engine.batch import IntegrationError
 from rbgym.validation import declared, measured, validate, validate_derivatives
 from rbgym.validation.cases import CASES, Case, applicable
-from rbgym.validation.declarations import conservation, reference, symmetry
+from rbgym.validation.declarations import ROTORS, conservation, reference, symmetry
 from refusals import refused
 from schemes import OF_EACH_KIND
 
@@ -125,6 +125,11 @@ def test_a_false_symmetry_is_caught(monkeypatch, name, symmetric):
     assert broken(name) == {"time reversal"}
 
 
+def test_a_false_support_of_rotors_is_caught(monkeypatch):
+    declare(monkeypatch, "quat_vi", supports=("potential", "torque", "rotors"))
+    assert broken("quat_vi") == {"order with rotors in attitude", "order with rotors in momentum"}
+
+
 def test_steps_that_cannot_be_solved_break_every_claim_on_long_runs_and_orders(monkeypatch):
     def fail(*args, **kwargs):
         raise IntegrationError("no solution")
@@ -141,7 +146,7 @@ def test_a_scheme_that_takes_no_potential_is_measured_without_one(monkeypatch):
     assert {claim.case for claim in validate(["quat_em"], steps=1)} == {"none"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
+@pytest.mark.parametrize("case", [*CASES, CASES[0]._replace(rotors=ROTORS)])
 def test_the_reference_of_the_order_has_converged(case):
     default, finer = reference(case, case.torque), reference(case, case.torque, 320)
     for coarse, fine in zip(default, finer, strict=True):
