@@ -49,19 +49,26 @@ class RunFolder:
     ) -> dict[str, Any] | None:
         """Write config.json, or continue the same run or a shorter one; returns its results if it
         is finished. ValueError if the folder holds another run, a longer one, other files, or a
-        checkpoint of another rbgym. resume: False empties it first. restore: reads the checkpoint,
-        or raises ValueError before a finished run loses its results; or why nothing can read it."""
+        checkpoint of another rbgym. resume: False empties it first, unless its config.json is not a
+        run's. restore: reads the checkpoint, or raises ValueError before a finished run loses its
+        results; or why nothing can read it."""
+        there = read_json(self.config) if self.config.exists() else config
+        if lacking := [key for key in IDENTITY if key not in there]:
+            raise ValueError(
+                f"{str(self.config)!r} must be of a run, got one without {', '.join(lacking)}: "
+                "take another folder"
+            )
         if not resume:
             for file in self.files:
                 file.unlink(missing_ok=True)
             shutil.rmtree(self.tensorboard, ignore_errors=True)
+            there = config
         found = [file.name for file in self.files if file.exists()]
         if found and not self.config.exists():
             raise ValueError(
                 f"{str(self.path)!r} has no config.json, so its {', '.join(found)} may be of "
                 "something else: take another, or overwrite it"
             )
-        there = read_json(self.config) if found else config
         differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
         alike = _without_length(there) == _without_length(config)
         if differing and not (alike and length(there) <= length(config)):

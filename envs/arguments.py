@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, hint, number
@@ -40,7 +41,7 @@ class Arguments:
     torque_scale: float = 1.0
     actuator: Any = None
     reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
-    observation: str | Sequence[str] | Callable[..., ArrayLike] = "quaternion"
+    observation: str | Sequence[str] | Callable[..., ArrayLike] | None = None
     info: str | Sequence[str] | None = None
     sensor: Mapping[str, Any] | Sensor | None = None
     termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
@@ -93,6 +94,19 @@ def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
                 f"{argument} must have keys from {list(known)}, got {key!r}{hint(key, known)}"
             )
     return dict(value)
+
+
+def copied(argument: str, value: Any) -> Any:
+    """A copy, as deep as mappings, lists, tuples and arrays go; other objects stay the same.
+    ValueError if one holds itself."""
+    try:
+        if isinstance(value, Mapping):
+            return {key: copied(argument, one) for key, one in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(copied(argument, one) for one in value)
+    except RecursionError:
+        raise ValueError(f"{argument} must not hold itself") from None
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def made(argument: str, kind: Callable[..., T], value: Any) -> T:

@@ -22,7 +22,7 @@ from rbgym.envs.layers import ARGUMENT, Layers, merged, resolved
 from rbgym.envs.parts import constraints, disturbances, parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.starts import Start
-from rbgym.envs.planning import checked_state, packed, unpack
+from rbgym.envs.planning import checked_state, packed, pcg64, unpack
 from rbgym.envs.reset import checked_seed, grouped_by_start, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -211,14 +211,15 @@ class _Described:
         if not self._episodes.ready:
             raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
-        return {"rows": rows, "generator": packed(self.np_random)}
+        return {"rows": rows, "generator": packed(pcg64(self.np_random))}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from a result of `get_state` of this env or one with the same arguments; in a
         vector env rows (r,) apply to all lanes. ValueError, without effect, for any other value."""
         rows, generator = checked_state(self._episodes, state, self._episodes.size)
+        bits = pcg64(self.np_random)
         self._episodes.put_whole_state(rows)
-        unpack(generator, self.np_random)
+        unpack(generator, bits)
         self._forget(np.arange(len(rows)))
         self._episodes.ready = True
 
@@ -246,10 +247,11 @@ class _Described:
         if self._viewer is not None:
             self._viewer.forget(lanes.tolist())
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close(self, **kwargs: Any) -> None:
         """Close the window, if there is one."""
         if self._viewer is not None:
             self._viewer.close()
+        self.closed = True
 
     @property
     def episodes(self) -> Episodes:
@@ -413,10 +415,6 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             setattr(self, name, value)
         return super().set_wrapper_attr(name, value, **how)
 
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self.close_extras()
-
 
 class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     """Many bodies stepped together: the base of every native vector environment."""
@@ -468,12 +466,18 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         mask[lanes] = True
         return self._present(out), self._info(*self._episodes.now(), mask)
 
-    def _info(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
-        """The `info` of the lanes in a mask."""
+    def _info(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
+        """The `info` of the lanes in a mask, by default all; as in Gymnasium, others have zeros."""
         entries = self._episodes.entries
+        found = self.parameters if entries.has_parameters else {}
+        if mask is None:
+            mask = self._every.copy()
+        else:
+            numbers, flags = np.where(mask, numbers, 0.0), flags & mask
+            for values in found.values():
+                values[~mask] = 0.0
         info = entries.of(numbers, flags, mask)
-        if entries.has_parameters:  # each with its mask, as Gymnasium has dicts in an `info`
-            found = self.parameters
+        if found:  # each with its mask, as Gymnasium has dicts in an `info`
             masks = {f"_{name}": mask for name in found}
             info |= {"parameters": masks | found, "_parameters": mask}
         return info
@@ -506,7 +510,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             numbers, flags = episodes.now()
         episodes.ready = True
-        info = self._info(numbers, flags, self._every.copy())
+        info = self._info(numbers, flags)
         info.update(final)
         if self.render_mode == "human":
             self._frames()

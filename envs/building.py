@@ -162,7 +162,8 @@ class Building:
             "actuator with coils": effector.around is not None,
             "goal that faces the Sun": self.goal.faces_sun(),
             "reference on an orbit": self.reference.is_on_orbit(),
-            "sensor of the Sun": self.sensor.faces_sun(),
+            "sensor['star_tracker']['sun_exclusion']": getattr(self.sensor, "sun_exclusion", 0) > 0,
+            "sensor of the Sun or ephemeris": self.sensor.faces_sun(),
             "sensor that the Earth blinds": self.sensor.is_on_orbit(),
             "a magnetometer next to an actuator without coils": alone,
             "a part that is on an orbit": any(
@@ -201,13 +202,18 @@ class Building:
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
+        if (speed := goal.least_speed()) >= ends.limits.rate:
+            name = "termination['rate_limit']" if ends.limits.rate < limits.rate else "rate_limit"
+            raise ValueError(
+                f"{name} must be above the goal's {speed:.4g} rad/s, got {ends.limits.rate!r}"
+            )
         start = checked_part("start", task.start, Start)
         start = start.resolve(given.initial, ends.limits, goal, task.ranges, self.reference)
         limited = constraints.resolve(given.constraints, goal, start, task.rate_limit, effector)
         also: Any = limited or More()
         if sensor.extra().width():
             also = Both(sensor.extra(), also)
-        form, *shown = _listed(given.observation) or [None]
+        form, *shown = _listed(_or(given.observation, "quaternion")) or [None]
         if shown:
             varied, channels = given.randomization or (), self.actuator.record.channels()
             also = Both(also, parameters.columns_of(shown, varied, sensor, channels, self.body))
@@ -218,7 +224,6 @@ class Building:
                 "faults['kinds'] must not have 'sensor' where observations show neither attitude "
                 f"nor rates, got {given.faults!r}"
             )
-        shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(f"reward must be 'dense' or 'sparse' here, got {given.reward!r}")
         self.parts = Parts(
@@ -227,7 +232,7 @@ class Building:
             outage=uncertainty.Failing() if self.may_blind else uncertainty.Outage(),
             goal=goal.simplest(),
             reference=self.reference,
-            reward=rewards.resolve(given.reward, shape, task.rate_limit),
+            reward=rewards.resolve(given.reward, task.dense(), task.rate_limit),
             success=task.success(),
             ends=ends,
             start=start,
@@ -259,9 +264,12 @@ class Building:
                 f"rates that a float32 can hold, got up to {rates.max():g} rad/s, and "
                 f"{most.max():g} times rate_limit"
             )
-        if name == "hidden" and given.preview is not None:
-            raise ValueError(f"preview must be left out with 'hidden', got {given.preview!r}")
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
+        if name == "hidden" and "target_angular_velocity" in [one.name for one in more.columns()]:
+            raise ValueError(
+                "observation must show the attitude where the target turns, whose rates in body "
+                f"axes tell it, got {name!r}"
+            )
         form = _or(task.form, FORMS[name])
         shown = WithoutRates if isinstance(form, Hidden) and not self.sensor.gyro else Observation
         return shown(form, task.rate_limit, triple("rates", most), more)

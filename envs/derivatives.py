@@ -195,8 +195,7 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
     as one of these hooks that is a callable."""
     base, episodes = episodes_of(env)
     for name in hooks:
-        if name in episodes.setup.hooks:
-            hook = episodes.setup.hooks[name]
+        if (hook := episodes.setup.hooks.get(name)) is not None:
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven) and isinstance(actuator.line.pulses, Pulsed):

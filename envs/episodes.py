@@ -19,7 +19,11 @@ from rbgym.envs.arguments import named
 from rbgym.envs.kernels import TOGETHER, Judging
 from rbgym.envs.orbit import Orbit, places_of
 from rbgym.envs.parts.starts import Start
+from rbgym.envs.parts.uncertainty import Randomization
 from rbgym.envs.rows import Parts, TaskRows
+from rbgym.integrators.free_scale import REFERENCE, FreeScale
+from rbgym.potentials import HeavyTop, Potential
+from rbgym.potentials.gravity_gradient import OrbitPotential
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, J
 from rbgym.threads import FEWEST_BLOCKS, over_ranges
@@ -103,15 +107,18 @@ class Entries:
                 self._scalars.append((name, since))
             else:
                 self._vectors.append((name, slice(since, len(copied))))
+        self._whole = [n for n in ("fault", "fault_channel") if n in places]  # integers
         self._masks = [f"_{name}" for name in (*places, *dict(flags))]
         self.copied, self.settled = np.array(copied), float(setup.settled_steps)
 
     def of(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
-        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies).
-        mask: the lanes that have entries; as Gymnasium does, it is added as `_name` for each."""
+        """The entries of all bodies, views of their numbers (k, bodies) and flags (4, bodies), but
+        copies of integers. mask: lanes with entries, added as `_name` for each, as in Gymnasium."""
         found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
         for name, k in self._scalars:
             found[name] = numbers[k]
+        for name in self._whole:
+            found[name] = found[name].astype(np.int64)
         for name, rows in self._vectors:
             found[name] = numbers[rows].T
         for name, row in self._flags:
@@ -125,6 +132,8 @@ class Entries:
         found = {}
         for name, k in self._scalars:  # sooner than in one expression
             found[name] = values[k]
+        for name in self._whole:
+            found[name] = int(found[name])
         for name, rows in self._vectors:
             found[name] = body[rows]
         for name, row in self._flags:
@@ -138,7 +147,8 @@ class Episodes:
     resets_itself: whether a step after the end of an episode begins the seed's next episode.
     commands: (size, channels), of the last step. started: whether there are episodes.
     ready: whether a step is allowed. It is False during a step or reset, so after one that was
-    interrupted, or whose hook raised, a reset has to follow. entries: of `info`.
+    interrupted, or whose hook raised, a reset has to follow. entries: of `info`. fixed: rows that
+    neither steps nor resets change, and to what each belongs.
     """
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
@@ -150,6 +160,7 @@ class Episodes:
         # Whether a part writes the disturbance rows in each step; else only a hook does.
         self.pushes = bool(setup.parts.disturbance.largest_torque().any())
         self.entries = entries = Entries(self.rows, setup)
+        self.fixed = self._fixed_rows()
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
         self._copied = len(entries.copied)
         self._period = Entry(kernels.period)
@@ -158,6 +169,26 @@ class Episodes:
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, entries.copied, entries.settled)
         self._judging_once = self._judging._replace(restarts=False)
+
+    def _fixed_rows(self) -> dict[int, str]:
+        physics, found = self.rows.physics, dict[int, str]()
+        potential, actuator, first = physics.potential, physics.actuator, physics.potential_row()
+        drawn = type(self.setup.parts.randomization).vary is not Randomization.vary
+        if isinstance(potential, OrbitPotential):
+            found = dict.fromkeys(range(first, first + 6), "orbit")  # up to its phase
+        elif type(potential).advance_phase is Potential.advance_phase:
+            first += drawn and isinstance(potential, HeavyTop)  # whose weight is drawn
+            found = dict.fromkeys(range(first, physics.memory_row()), "potential")
+        if drawn:  # with all that follows
+            return found
+        scales = isinstance(physics.scheme, FreeScale)  # then the moments move
+        first = physics.memory_row() + REFERENCE if scales else J
+        if scales or not self.batch.varies:
+            found |= dict.fromkeys(range(first, first + 3), "moments of inertia")
+        found |= dict.fromkeys(range(physics.frame_row(), physics.row_count()), "principal axes")
+        first = actuator.own_row(physics)
+        limits = range(first, first + 3 * actuator.has_limits())
+        return found | dict.fromkeys(limits, "torque limit")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_aside"}
@@ -359,8 +390,7 @@ class Episodes:
 
     def now(self, entries: Entries | None = None) -> tuple[Array, Flags]:
         """The current numbers and flags of `Outputs`, for the bodies only; entries: other ones."""
-        rows = self.batch.block_view()
-        numbers = rows[:, (entries or self.entries).copied].transpose(1, 0, 2)
+        numbers = self.batch.block_view()[:, (entries or self.entries).copied].transpose(1, 0, 2)
         over, late, streak = (self.row(row) for row in (at.TERMINATED, at.TRUNCATED, at.STREAK))
         flags = over > 0.0, late > 0.0, self.batch.failed, streak >= self.entries.settled
         return numbers.reshape(len(numbers), -1)[:, : self.size], np.stack(flags)

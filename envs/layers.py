@@ -17,7 +17,7 @@ from rbgym.arguments import is_number
 from rbgym.body import RigidBody
 from rbgym.compiled.record import Record
 from rbgym.envs import actuators
-from rbgym.envs.actuators.effector import Element
+from rbgym.envs.actuators.effector import Element, Usual
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.satellites import Satellite
 
@@ -46,10 +46,10 @@ class Layers:
                 continue
             # A function is added to the disturbances of a dict.
             above = {"torque": value} if name == "disturbance" and callable(value) else value
-            self.arguments[name] = merged(name, self.arguments.get(name), above)
+            below = self.arguments.get(name)
+            self.arguments[name] = merged(name, below, above)
             if name == "actuator":
-                named = actuators.split_combined(actuators.merge(None, above))
-                self.note(source, ((name, type(one).__name__) for one in named))
+                self._note_parts(source, below or (), actuators.merge(None, above))
             elif isinstance(above, Mapping) and name not in _WHOLE and _TLE not in above:
                 for key, one in above.items():
                     if name == "sensor" and isinstance(one, Mapping):
@@ -59,6 +59,22 @@ class Layers:
                         self.note(source, [(name, str(key))])
             else:
                 self.note(source, [(name,)])
+
+    def _note_parts(self, source: str, below: Iterable[Any], above: Iterable[Any]) -> None:
+        """Record a layer as the source of an actuator's parts, without what it takes from below."""
+        lower = {type(one): one for one in actuators.split_combined(below)}
+        for one in actuators.split_combined(above):
+            own, path = lower.get(type(one)), ("actuator", type(one).__name__)
+            if one is own:
+                continue
+            kept: dict[Path, str] = {
+                (*path, key): self.source(*path, key)
+                for key, number in vars(one).items()
+                if own and (source == DIFFICULTY or isinstance(number, Usual))
+                if vars(own)[key] == number
+            }
+            self.note(source, [path])
+            self.sources |= kept
 
     def note(self, source: str, paths: Iterable[Path]) -> None:
         """Record a layer as the source of these paths and of all paths below them."""
@@ -151,7 +167,7 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
         "torque_scale": leaf(setup.strength, "torque_scale"),
         "actuator": {
             type(one).__name__: {
-                key: leaf(value, "actuator", type(one).__name__)
+                key: leaf(value, "actuator", type(one).__name__, key)
                 for key, value in vars(one).items()
                 if key not in _OF_ORBIT
             }
@@ -199,13 +215,16 @@ def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, bool | int | str | None):
         return value
     if isinstance(value, Record):
         return {"kind": type(value).__name__, **plain(value._asdict(), other)}
     if is_dataclass(value) and not isinstance(value, type):
         given = {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+        for name, one in [*given.items()]:
+            if isinstance(one, Usual) and one == getattr(type(value), name):
+                del given[name]  # so that `rebuilt` makes it a default again
         return {"kind": type(value).__name__, **plain(given, other)}
     if isinstance(value, Mapping):
         return {str(name): plain(one, other) for name, one in value.items()}

@@ -30,6 +30,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from rbgym.arguments import flag
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
@@ -104,15 +105,16 @@ class Orbit:
             ("tilt", 0.0, math.pi),
             ("year", FIRST, LAST),
         ):
-            in_range(f"Orbit.{name}", getattr(self, name), low, high)
-        if not isinstance(self.j2, bool):
-            raise ValueError(f"Orbit.j2 must be True or False, got {self.j2!r}")
+            found = in_range(f"Orbit.{name}", getattr(self, name), low, high)
+            object.__setattr__(self, name, found)
+        object.__setattr__(self, "j2", flag("Orbit.j2", self.j2))
         for name in ("node", "anomaly", "date"):
             value = getattr(self, name)
             if value is not None and not self.j2:
                 raise ValueError(f"Orbit.{name} must be left out without j2, got {value!r}")
             if value is not None and name != "date":
-                in_range(f"Orbit.{name}", value, -math.tau, math.tau)
+                found = in_range(f"Orbit.{name}", value, -math.tau, math.tau)
+                object.__setattr__(self, name, found)
         if self.date is not None:
             date = moment("Orbit.date", self.date)
             object.__setattr__(self, "date", date.isoformat())
@@ -216,9 +218,7 @@ class Orbit:
         earth = season = math.inf
         if self.date is not None:
             earth, season = bearings(moment("Orbit.date", self.date))
-        node, anomaly = (
-            math.inf if one is None else one / math.tau for one in (self.node, self.anomaly)
-        )
+        node, anomaly = (math.inf if x is None else x / math.tau for x in (self.node, self.anomaly))
         perigee = self.perigee / math.tau
         rows = anomaly + perigee, earth, season, node, perigee
         return tuple(one if math.isinf(one) else math.remainder(one, 1.0) for one in rows)

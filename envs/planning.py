@@ -11,30 +11,36 @@ from rbgym.arguments import real
 from rbgym.engine.advance import by_lane, lay_out
 from rbgym.envs.episodes import Episodes
 from rbgym.quaternion import Array
-from rbgym.rows import LANES, J
+from rbgym.rows import LANES
 
 Generator = NDArray[np.uint64]
 # Blocks of a range: their state, some 4 kB each, should stay in a core's cache between steps.
 BLOCKS = 64
 
 
-def packed(generator: np.random.Generator) -> Generator:
-    """The state of Gymnasium's generator, a PCG64, (6,): two numbers of 128 bits, each with its
-    lower half first, and whether and which 32 bits are left over."""
-    state: Any = generator.bit_generator.state
+def pcg64(generator: Any) -> np.random.PCG64:
+    """The source of random bits of a generator as Gymnasium's; ValueError for another kind."""
+    bits = getattr(generator, "bit_generator", None)
+    if type(bits) is not np.random.PCG64:
+        raise ValueError(f"np_random must be a Generator with a PCG64, got {generator!r}")
+    return bits
+
+
+def packed(bits: np.random.PCG64) -> Generator:
+    """The state of a PCG64, (6,): two numbers of 128 bits, each with its lower half first, and
+    whether and which 32 bits are left over."""
+    state: Any = bits.state
     a, b = state["state"].values()
     has, left = state["has_uint32"], state["uinteger"]
     words = a | b << 128 | has << 256 | left << 320
     return np.frombuffer(words.to_bytes(48, "little"), "<u8").copy()
 
 
-def unpack(words: Generator, generator: np.random.Generator) -> None:
-    """Set a generator to the state that `packed` returned."""
+def unpack(words: Generator, bits: Any) -> None:
+    """Set a PCG64 to the state that `packed` returned."""
     a, b, c, d, has, left = words.tolist()
-    state = {"state": a | b << 64, "inc": c | d << 64}
-    generator.bit_generator.state = {
-        "bit_generator": "PCG64", "state": state, "has_uint32": has, "uinteger": left
-    }  # fmt: skip
+    bits.state = {"bit_generator": "PCG64", "state": {"state": a | b << 64, "inc": c | d << 64},
+                  "has_uint32": has, "uinteger": left}  # fmt: skip
 
 
 def episodes_of(env: Any) -> tuple[Any, Episodes]:
@@ -60,12 +66,13 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
     whole = words.tolist() if fits else [0] * 6
     if not whole[2] & 1 or whole[4] > 1 or whole[5] >> 32:  # PCG64 has none such
         raise ValueError(f'state["generator"] must be of get_state, (6,) uint64, got {words!r}')
-    rows, moments = rows.reshape(-1, r), episodes.batch.bodies[0].moments
-    others = (rows[:, J : J + 3] != moments).any(axis=1)
-    if others.any() and not episodes.batch.varies:
+    rows, fixed = rows.reshape(-1, r), [*episodes.fixed]
+    own = episodes.batch.block_view()[0, fixed, 0]
+    for lane, n in np.argwhere(rows[:, fixed] != own):
+        part, row = episodes.fixed[fixed[n]], fixed[n]
         raise ValueError(
-            f'state["rows"] must be of this body, with the principal moments {moments.tolist()}, '
-            f"got {rows[np.argmax(others), J : J + 3].tolist()}"
+            f'state["rows"] must be of an env with the same {part}, {own[n]} in row {row}, '
+            f"got {rows[lane, row]}"
         )
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 

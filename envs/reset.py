@@ -18,8 +18,7 @@ _NEEDED = {"quaternion", "angular_velocity"}
 
 def checked_seed(seed: Any) -> int:
     """A seed as an int; ValueError unless it is an integer from 0 to 2**64 - 1."""
-    whole = is_number(seed) and isinstance(seed, int | np.integer)
-    if not (whole and 0 <= int(seed) < 2**64):
+    if not (is_number(seed) and isinstance(seed, int | np.integer) and 0 <= int(seed) < 2**64):
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     return int(seed)
 

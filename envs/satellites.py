@@ -13,6 +13,7 @@ from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import slowness
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
+from rbgym.envs.actuators.effector import Usual
 from rbgym.envs.arguments import made, made_or_given, named
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.goals import Rest, Target, Wandering
@@ -214,7 +215,7 @@ def _scale_preset(preset: Mapping[str, Any], k: float, wheels: Any, own: Any) ->
 
 def _wheel(torque: float, momentum: float, coulomb: float = 0.0) -> dict[str, float]:
     """A wheel with the numbers of a data sheet: full at 6000 rpm, no viscous friction given."""
-    return {"torque": torque, "momentum": momentum, "coulomb": coulomb, "start": 0.1}
+    return {"torque": torque, "momentum": momentum, "coulomb": coulomb, "start": Usual(0.1)}
 
 
 def _astrobee() -> Satellite:

@@ -13,7 +13,7 @@ from rbgym.body import RigidBody
 from rbgym.envs import satellites
 from rbgym.envs.actuators import NAMES, merge, split_combined
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.arguments import Arguments, keys, named
+from rbgym.envs.arguments import Arguments, copied, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
 from rbgym.envs.parts import endings
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir, sunward
@@ -90,12 +90,10 @@ class Task:
     def resolve(self, given: Mapping[str, Any]) -> tuple["Task", Arguments, Layers]:
         """The task of an env with these arguments, all its arguments, and the layer of each."""
         Arguments.check_names(given)
-        said = {name: value for name, value in given.items() if value is not None}
+        said = {name: copied(name, value) for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
         mine: satellites.Satellite | None = None
         form = None if self.form is None else self.form.label
-        if form and isinstance(wanted.observation, str) and wanted.observation == "quaternion":
-            said.pop("observation", None)  # the default: not a choice of the user
         of_task = {"actuator": self.actuator, "orbit": self.orbit, "observation": form}
         is_object = isinstance(self.sensor, Sensor)  # which an argument replaces as a whole
         layers.add(TASK, {**of_task, "sensor": None if is_object else self.sensor})
@@ -128,7 +126,17 @@ class Task:
         if isinstance(wanted.initial, str):
             named("initial", wanted.initial, task.categories, " or a dict")
             said["initial"] = task.categories[wanted.initial]
+        if "torque" in (drawn := layers.arguments.get("randomization", {})):  # of the difficulty
+            parts = merge(layers.arguments.get("actuator"), said.get("actuator", ()))
+            given_one = any(isinstance(one, Effector) for one in parts)
+            if given_one and not any(one.uses_limits for one in parts):
+                scaled = {"actuator_scale": drawn["torque"], **drawn, "torque": None}
+                layers.add(DIFFICULTY, {"randomization": scaled})
         layers.add(ARGUMENT, said)
+        brought = (mine.wheels, mine.coils) if mine else ()
+        for one in split_combined(layers.arguments.get("actuator", ())):
+            if any(one is part for part in brought):
+                layers.note(SATELLITE, [("actuator", type(one).__name__)])
         made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())

@@ -54,13 +54,9 @@ def judged(folder):
 
 
 # Run, file of it, and what reads the file.
-READ = [
-    ("done", "policy.json", judged),
-    ("done", "policy.safetensors", judged),
-    ("done", "results.json", trained),
-    ("done", "config.json", trained),
-    ("cut", "checkpoint.zip", trained),
-]
+READ = [("done", "policy.json", judged), ("done", "policy.safetensors", judged),
+        ("done", "results.json", trained), ("done", "config.json", trained),
+        ("cut", "checkpoint.zip", trained)]  # fmt: skip
 
 
 def damaged(content, name, draw):

@@ -76,17 +76,11 @@ def is_interpreted(page: Path) -> bool:
 
 def blocks(page: Path) -> list[Block]:
     """The Python blocks of a page, in their order."""
-    content = text(page)
-    return [
-        Block(
-            name(page),
-            content.count("\n", 0, match.start("code")) + 1,
-            match["note"] or "",
-            match["code"],
-            match["output"],
-        )
-        for match in _PYTHON.finditer(content)
-    ]
+    content, found = text(page), []
+    for match in _PYTHON.finditer(content):
+        line = content.count("\n", 0, match.start("code")) + 1
+        found.append(Block(name(page), line, match["note"] or "", match["code"], match["output"]))
+    return found
 
 
 def commands(page: Path) -> list[str]:

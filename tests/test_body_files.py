@@ -154,21 +154,19 @@ def test_links_behind_joints_that_move_and_on_the_world_are_bodies_of_their_own(
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
-    [
-        ("robot", "mujoco", "its root is <mujoco>, not <robot>"),
-        ("</robot>", "", "no element found"),
-        ("\n<robot", '<?xml version="1.0" encoding="none"?><robot', "unknown encoding: none"),
-        ('value="3"', 'value="heavy"', "value of the inertial of link 'hub' must be 1 finite"),
-        ('value="3"', 'value="nan"', "value of the inertial of link 'hub' must be 1 finite"),
-        ("<mass", "<weight", "value of the inertial of link 'hub' must be 1 finite .* got None"),
-        ('iyz="0"', "", "iyz of the inertial of link 'hub'"),
-        ("0 0 1.57", "0 1.57", "rpy of the origin must be 3 finite"),
-        ('ixx="0.6"', 'ixx="6"', "valid inertials, got .* link 'hub': inertia must satisfy"),
-        ('name="hub"', "", "a link has no 'name'"),
-        ("</robot>", '<link name="hub"/></robot>', "link 'hub' is defined, .* 2 times"),
-        ("</robot>", FIXED.format("hub", "hub"), "form a loop"),
-    ],
-)
+    [("robot", "mujoco", "its root is <mujoco>, not <robot>"),
+     ("</robot>", "", "no element found"),
+     ("\n<robot", '<?xml version="1.0" encoding="none"?><robot', "unknown encoding: none"),
+     ('value="3"', 'value="heavy"', "value of the inertial of link 'hub' must be 1 finite"),
+     ('value="3"', 'value="nan"', "value of the inertial of link 'hub' must be 1 finite"),
+     ("<mass", "<weight", "value of the inertial of link 'hub' must be 1 finite .* got None"),
+     ('iyz="0"', "", "iyz of the inertial of link 'hub'"),
+     ("0 0 1.57", "0 1.57", "rpy of the origin must be 3 finite"),
+     ('ixx="0.6"', 'ixx="6"', "valid inertials, got .* link 'hub': inertia must satisfy"),
+     ('name="hub"', "", "a link has no 'name'"),
+     ("</robot>", '<link name="hub"/></robot>', "link 'hub' is defined, .* 2 times"),
+     ("</robot>", FIXED.format("hub", "hub"), "form a loop")],
+)  # fmt: skip
 def test_a_urdf_file_that_is_none_is_refused_with_the_reason(file, old, new, message):
     with pytest.raises(ValueError, match=f"^path must .*{message}"):
         RigidBody.from_urdf(file(HUB.replace(old, new)))

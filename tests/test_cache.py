@@ -133,13 +133,8 @@ def test_what_was_changed_in_a_running_process_leaves_no_machine_code(cache, tre
         assert (again["hits"], again["result"]) == (0, [0.0, 0.0, 0.0]), experiment
 
 
-IN_KERNELS = (
-    "rbgym/engine/kernels.py",
-    "rbgym/integrators/krysl.py",
-    "rbgym/rows.py",
-    "envs/kernels.py",
-    "envs/parts/igrf14.csv",
-)
+IN_KERNELS = ("rbgym/engine/kernels.py", "rbgym/integrators/krysl.py", "rbgym/rows.py",
+              "envs/kernels.py", "envs/parts/igrf14.csv")  # fmt: skip
 OTHERS = "envs/base.py", "rbgym/validation/cases.py", "rbgym/plot/style.py", "new.py"
 
 

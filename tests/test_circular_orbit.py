@@ -94,16 +94,10 @@ def test_pitch_libration_has_hughess_frequency():
     # Yaw axis (least moment) to the centre, pitch axis along the normal, turning with the orbit.
     J, rate = np.array([1.6, 2.0, 0.9]), 0.3  # roll, pitch, yaw = x, y, z
     orbit = CircularOrbit(rate, (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
-    tilt = 1e-3
-    frequency = rate * math.sqrt(3 * (J[0] - J[2]) / J[1])
-    motion = simulate(
-        RigidBody(J),
-        dt=0.02,
-        steps=round(2 * math.pi / frequency / 0.02),
-        quaternion=(math.cos(tilt / 2), 0.0, math.sin(tilt / 2), 0.0),
-        angular_velocity=(0.0, rate, 0.0),
-        potential=orbit,
-    )
+    tilt, frequency = 1e-3, rate * math.sqrt(3 * (J[0] - J[2]) / J[1])
+    q, omega = (math.cos(tilt / 2), 0.0, math.sin(tilt / 2), 0.0), (0.0, rate, 0.0)
+    how = {"quaternion": q, "angular_velocity": omega, "potential": orbit}
+    motion = simulate(RigidBody(J), dt=0.02, steps=round(2 * math.pi / frequency / 0.02), **how)
     pitch = 2 * np.arctan2(motion.quaternion[:, 2], motion.quaternion[:, 0]) - rate * motion.time
     pitch = (pitch + np.pi) % (2 * np.pi) - np.pi
     np.testing.assert_allclose(pitch, tilt * np.cos(frequency * motion.time), rtol=0, atol=5e-6)

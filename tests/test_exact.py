@@ -165,14 +165,9 @@ def test_the_spin_of_a_rod_is_kept_from_any_start():
 @pytest.mark.parametrize(("h", "steps"), [(0.002, 50), (0.02, 20), (0.5, 2)])
 @pytest.mark.parametrize(
     ("name", "potential"),
-    [
-        ("exact", None),
-        ("exact:4", None),
-        ("exact", WEIGHT),
-        ("exact:4", WEIGHT),
-        ("exact:4", GravityGradient(0.3, (0.6, 0.0, 0.8))),
-    ],
-)
+    [("exact", None), ("exact:4", None), ("exact", WEIGHT), ("exact:4", WEIGHT),
+     ("exact:4", GravityGradient(0.3, (0.6, 0.0, 0.8)))],
+)  # fmt: skip
 def test_symmetric_bodies_move_as_they_do_by_the_formulas_for_all(
     moments, h, steps, name, potential
 ):

@@ -164,16 +164,14 @@ def test_one_attitude_half_a_turn_off_is_noticed(noise):
 
 @pytest.mark.parametrize(
     ("name", "row", "value", "message"),
-    [
-        ("times", 700, 3.0, r"must rise from each to the next, got 3.0 in row 700"),
-        ("quaternions", 700, np.nan, r"got \[nan, nan, nan, nan\] in row 700"),
-        ("quaternions", 5, 1.0, r"must have unit length, got \[1.0, 1.0, 1.0, 1.0\] in row 5"),
-        ("rates", 7, np.inf, r"got \[inf, inf, inf\] in row 7"),
-        ("rates", 7, 50.0, r"got a gap of 0.2 s with \[50.0, 50.0, 50.0\] in row 7"),
-        ("torques", 0, np.nan, r"got \[nan, nan, nan\] in row 0"),
-        ("torques", slice(None), 0.0, "got zeros and none"),
-    ],
-)
+    [("times", 700, 3.0, r"must rise from each to the next, got 3.0 in row 700"),
+     ("quaternions", 700, np.nan, r"got \[nan, nan, nan, nan\] in row 700"),
+     ("quaternions", 5, 1.0, r"must have unit length, got \[1.0, 1.0, 1.0, 1.0\] in row 5"),
+     ("rates", 7, np.inf, r"got \[inf, inf, inf\] in row 7"),
+     ("rates", 7, 50.0, r"got a gap of 0.2 s with \[50.0, 50.0, 50.0\] in row 7"),
+     ("torques", 0, np.nan, r"got \[nan, nan, nan\] in row 0"),
+     ("torques", slice(None), 0.0, "got zeros and none")],
+)  # fmt: skip
 @pytest.mark.interpreted
 def test_what_is_wrong_in_a_long_record_is_named_by_its_row(name, row, value, message):
     n = 1001
@@ -204,23 +202,21 @@ def test_a_body_that_rests_or_turns_about_one_axis_is_refused():
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [
-        ("times", lambda x: x[::-1]),
-        ("times", lambda x: 100.0 * x),
-        ("times", lambda x: np.zeros((0, 3))),
-        ("times", lambda x: np.where(x == x[3], np.nan, x)),
-        ("quaternions", lambda x: x[:-1]),
-        ("rates", lambda x: x[:, :2]),
-        ("torques", lambda x: x[:-1]),
-        ("torques", lambda x: "hard"),
-        ("torques", lambda x: None),
-        ("torques", lambda x: 1e90 * x),
-        ("torques", lambda x: 1e-90 * x),
-        ("rotor_momentum", lambda x: np.ones((20, 3))),
-        ("rate_noise", lambda x: 5e-324),
-        ("attitude_noise", lambda x: -1.0),
-    ],
-)
+    [("times", lambda x: x[::-1]),
+     ("times", lambda x: 100.0 * x),
+     ("times", lambda x: np.zeros((0, 3))),
+     ("times", lambda x: np.where(x == x[3], np.nan, x)),
+     ("quaternions", lambda x: x[:-1]),
+     ("rates", lambda x: x[:, :2]),
+     ("torques", lambda x: x[:-1]),
+     ("torques", lambda x: "hard"),
+     ("torques", lambda x: None),
+     ("torques", lambda x: 1e90 * x),
+     ("torques", lambda x: 1e-90 * x),
+     ("rotor_momentum", lambda x: np.ones((20, 3))),
+     ("rate_noise", lambda x: 5e-324),
+     ("attitude_noise", lambda x: -1.0)],
+)  # fmt: skip
 def test_what_is_no_record_is_refused_by_name(name, change):
     given = dict(zip(("times", "quaternions", "rates", "torques"), motion(9, 21), strict=True))
     given[name] = change(given.get(name))

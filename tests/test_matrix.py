@@ -38,21 +38,17 @@ def rows(M):
 
 @pytest.mark.parametrize(
     ("result", "expected"),
-    [
-        (matrix.plus(rows(A), rows(B)), A + B),
-        (matrix.multiple(1.5, rows(A)), 1.5 * A),
-        (matrix.crossed(tuple(V), rows(A)), skew(V) @ A),
-        (matrix.product(rows(A), rows(B)), A @ B),
-        (matrix.transposed(rows(A)), A.T),
-        (matrix.outer(tuple(U), tuple(V)), np.outer(U, V)),
-        (matrix.skewed(1.5, tuple(V)), 1.5 * np.eye(3) + skew(V)),
-        (matrix.with_diagonal(tuple(D), rows(A)), np.diag(D) + A),
-        (
-            matrix.turning(tuple(U), tuple(V), tuple(D), tuple(P)),
-            np.diag(U) + skew(V) @ np.diag(D) - skew(P),
-        ),
-    ],
-)
+    [(matrix.plus(rows(A), rows(B)), A + B),
+     (matrix.multiple(1.5, rows(A)), 1.5 * A),
+     (matrix.crossed(tuple(V), rows(A)), skew(V) @ A),
+     (matrix.product(rows(A), rows(B)), A @ B),
+     (matrix.transposed(rows(A)), A.T),
+     (matrix.outer(tuple(U), tuple(V)), np.outer(U, V)),
+     (matrix.skewed(1.5, tuple(V)), 1.5 * np.eye(3) + skew(V)),
+     (matrix.with_diagonal(tuple(D), rows(A)), np.diag(D) + A),
+     (matrix.turning(tuple(U), tuple(V), tuple(D), tuple(P)),
+      np.diag(U) + skew(V) @ np.diag(D) - skew(P))],
+)  # fmt: skip
 def test_kernels_are_the_matrices_they_are_named_for(result, expected):
     assert np.array(result) == pytest.approx(expected, abs=1e-15)
 
@@ -91,11 +87,9 @@ def test_the_derivative_of_each_equation_is_that_of_its_differences(name, size, 
     potential = POTENTIALS[potential]
     x, d = size * np.array([0.05, 0.11, -0.07]), 1e-5
     _, dF = equation(name, potential, x)
-    ends = [
-        (equation(name, potential, x + d * k)[0], equation(name, potential, x - d * k)[0])
-        for k in np.eye(3)
-    ]
-    differences = np.column_stack([(after - before) / (2 * d) for after, before in ends])
+    shifts = d * np.eye(3)
+    after, before = ([equation(name, potential, x + s * k)[0] for k in shifts] for s in (1, -1))
+    differences = np.subtract(after, before).T / (2 * d)
     np.testing.assert_allclose(dF, differences, rtol=0, atol=1e-7 * np.abs(dF).max())
 
 

@@ -75,6 +75,7 @@ REFUSED = {
         lambda: simulate(dt=np.nan), lambda: simulate(dt=True), lambda: scalable(dt=0.0),
         lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
         lambda: AttitudePID(BODY, **LAW | {"dt": 0.0}),
+        lambda: evaluate(controllers.make("pd", gym.make(ID)), ID, 1, dt=0.01),
     ],
     "integrator": [
         lambda: simulate(integrator="euler"),
@@ -119,7 +120,12 @@ REFUSED = {
     "cases": [lambda: validation.validate([], cases=3.0)],
     "trajectory": [lambda: rbgym.plot.summary(3.0)],
     "runs": [lambda: rbgym.plot.pointing({"a": 3.0})],
-    "rate_limit": [lambda: AttitudePD(BODY, np.ones(3), rate_limit=np.nan, dt=0.1)],
+    "rate_limit": [
+        lambda: AttitudePD(BODY, np.ones(3), rate_limit=np.nan, dt=0.1),
+        lambda: evaluate(controllers.make("pd", gym.make(ID)), ID, 1, rate_limit=50.0),
+        lambda: evaluate("pretrained", ID, 1, rate_limit=50.0),
+    ],
+    "estimator": [lambda: evaluate("pd", "AttitudeSlew-v1", 1, estimator="no")],
     "damping": [lambda: AttitudePD(BODY, **LAW, damping="1")],
     "tolerances": [
         lambda: controllers.make("lqr", gym.make("AttitudeSlew-v1"), tolerances=(0.1, 0.0)),
@@ -158,7 +164,10 @@ REFUSED = {
         *(lambda n=n: evaluate("pd", episodes=n) for n in (0, 257, np.nan, np.inf, 10**400)),
     ],
     "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
-    "policy": [lambda: evaluate("pretrained", "AttitudeSlew-v1", actuator="pyramid")],
+    "policy": [
+        lambda: evaluate("pretrained", "AttitudeSlew-v1", actuator="pyramid"),
+        lambda: evaluate(load(ID), "AttitudeSlew-v1"),
+    ],
     "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
     "potential": [lambda: simulate(potential="gravity")],
     "angular_velocity": [

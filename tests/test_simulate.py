@@ -80,19 +80,17 @@ def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
 
 @pytest.mark.parametrize(
     ("potential", "torque"),
-    [
-        (None, None),
-        (None, np.zeros(3)),
-        (None, (0.3, -0.2, 0.5)),
-        (None, lambda t, q, w: -w),
-        (HeavyTop(1.7, (0.36, 0.48, 0.8)), None),
-        (HeavyTop(1.7, (0.36, 0.48, 0.8)), (0.3, -0.2, 0.5)),
-        (SoftWall("repulsive", (0.36, 0.48, 0.8)), None),
-        (GravityGradient(1.5, (0.0, 0.0, -1.0)), None),
-        (GravityGradient(1.5, (0.36, 0.48, 0.8)), None),
-        (CircularOrbit(0.7, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), None),
-    ],
-)
+    [(None, None),
+     (None, np.zeros(3)),
+     (None, (0.3, -0.2, 0.5)),
+     (None, lambda t, q, w: -w),
+     (HeavyTop(1.7, (0.36, 0.48, 0.8)), None),
+     (HeavyTop(1.7, (0.36, 0.48, 0.8)), (0.3, -0.2, 0.5)),
+     (SoftWall("repulsive", (0.36, 0.48, 0.8)), None),
+     (GravityGradient(1.5, (0.0, 0.0, -1.0)), None),
+     (GravityGradient(1.5, (0.36, 0.48, 0.8)), None),
+     (CircularOrbit(0.7, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), None)],
+)  # fmt: skip
 def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, torque):
     how = {"integrator": "rkn4", "potential": potential, "torque": torque, **START}
     run = simulate(BODY, dt=4e-3, steps=500, **how)
@@ -105,14 +103,12 @@ def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, tor
 
 @pytest.mark.parametrize(
     ("argument", "state"),
-    [
-        ("quaternion", {"quaternion": (1.0, 0.0, 0.0)}),
-        ("quaternion", {"quaternion": np.tile(Q, (3, 1))}),
-        ("angular_momentum", {"angular_velocity": None, "angular_momentum": (0.0, np.nan, 0.0)}),
-        ("angular_momentum", {"angular_momentum": (0.0, 0.0, 0.0)}),
-        ("rotor_momentum", {"rotor_momentum": (0.0, 0.0)}),
-    ],
-)
+    [("quaternion", {"quaternion": (1.0, 0.0, 0.0)}),
+     ("quaternion", {"quaternion": np.tile(Q, (3, 1))}),
+     ("angular_momentum", {"angular_velocity": None, "angular_momentum": (0.0, np.nan, 0.0)}),
+     ("angular_momentum", {"angular_momentum": (0.0, 0.0, 0.0)}),
+     ("rotor_momentum", {"rotor_momentum": (0.0, 0.0)})],
+)  # fmt: skip
 def test_bad_state_is_a_value_error_that_leaves_the_state_untouched(argument, state):
     batch = Batch(BODY, size=2)
     batch.set_state(Q, (0.9, -0.7, 1.3))

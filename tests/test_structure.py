@@ -125,9 +125,8 @@ STOREYS = [
 
 
 def storey(name):
-    parts = name.split(".")
-    found = [k for k, names in enumerate(STOREYS) if parts[0] == "rbgym" and parts[1:2] in
-             [[one] for one in names]]  # fmt: skip
+    parts = [*name.split("."), ""]
+    found = [k for k, names in enumerate(STOREYS) if parts[0] == "rbgym" and parts[1] in names]
     return found[0] if found else None
 
 
@@ -136,13 +135,10 @@ HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("coils", "combined", "flexible
 # Besides their own package: hardware listed as data, the laws that command or read it, and what of
 # a line has no derivative.
 KNOW_HARDWARE = (
-    "rbgym.envs.satellites",
-    "rbgym.envs.tasks.*",
-    "rbgym.agents.controllers.actuators",
-    "rbgym.agents.controllers.filtering",
-    "rbgym.agents.controllers.acquiring",
+    "rbgym.envs.satellites", "rbgym.envs.tasks.*", "rbgym.agents.controllers.actuators",
+    "rbgym.agents.controllers.filtering", "rbgym.agents.controllers.acquiring",
     "rbgym.envs.derivatives",
-)
+)  # fmt: skip
 
 
 def hardware_named(tree):

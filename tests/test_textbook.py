@@ -18,24 +18,15 @@ from textbook_cases import OMEGA, TENSOR, Q
 TOP = tb.Top(1.7, [0.3, -0.5, 0.8])
 HELD = np.array([0.5, -0.3, 0.4])
 WHEELS = np.array([0.3, -0.6, 0.8])
-RUNS = {
-    name: partial(tb.run, step)
-    for name, step in {
-        "quat_em": tb.quat_em_step,
-        "akw": krysl.akw_step,
-        "imidm": krysl.imidm_step,
-        "bbtrapwd": krysl.bbtrapwd_step,
-        "quat_vi": betsch.quat_vi_step,
-        "convected": krenk.convected_step,
-        "scalable_em": moller.scalable_em_step,
-        "akw_dg": splitting.akw_dg_step,
-        "mkrk midpoint": splitting.MIDPOINT.step,
-        "mkrk trapezoid": splitting.TRAPEZOID.step,
-        "rrr": splitting.rrr_step,
-        "pdmv2": splitting.pdmv2_step,
-        "pdmv6": splitting.pdmv6_step,
-    }.items()
-}
+STEPS = {
+    "quat_em": tb.quat_em_step, "akw": krysl.akw_step, "imidm": krysl.imidm_step,
+    "bbtrapwd": krysl.bbtrapwd_step, "quat_vi": betsch.quat_vi_step,
+    "convected": krenk.convected_step, "scalable_em": moller.scalable_em_step,
+    "akw_dg": splitting.akw_dg_step, "mkrk midpoint": splitting.MIDPOINT.step,
+    "mkrk trapezoid": splitting.TRAPEZOID.step, "rrr": splitting.rrr_step,
+    "pdmv2": splitting.pdmv2_step, "pdmv6": splitting.pdmv6_step,
+}  # fmt: skip
+RUNS = {name: partial(tb.run, step) for name, step in STEPS.items()}
 RUNS["dir_em"] = partial(betsch.run_with_memory, betsch.DirEM)
 
 

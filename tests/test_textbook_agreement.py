@@ -28,31 +28,17 @@ def rrr_step(J, *args):
 
 
 TWINS = {
-    "quat_em": tb.quat_em_step,
-    "akw": krysl.akw_step,
-    "trap": krysl.trap_step,
-    "imid": krysl.imid_step,
-    "trapm": krysl.trapm_step,
-    "imidm": krysl.imidm_step,
-    "forward_euler": krysl.forward_euler_step,
-    "backward_euler": krysl.backward_euler_step,
-    "forward_euler_m": krysl.forward_euler_m_step,
-    "backward_euler_m": krysl.backward_euler_m_step,
-    "swc1": krysl.swc1_step,
-    "bbtrap": krysl.bbtrap_step,
-    "bbtrapwd": krysl.bbtrapwd_step,
-    "rkn4": tb.rkn4_normalised_step,
-    "akw_dg": splitting.akw_dg_step,
-    "convected": krenk.convected_step,
-    "scalable_em": moller.scalable_em_step,
-    "dir_em": betsch.DirEM,
-    "quat_vi": betsch.quat_vi_step,
-    "pdmv": splitting.pdmv6_step,
-    "exact": splitting.exact_step,
-    "rrr": rrr_step,
-    "mkrk_rk4": splitting.mkrk_rk4_step,
+    "quat_em": tb.quat_em_step, "akw": krysl.akw_step, "trap": krysl.trap_step,
+    "imid": krysl.imid_step, "trapm": krysl.trapm_step, "imidm": krysl.imidm_step,
+    "forward_euler": krysl.forward_euler_step, "backward_euler": krysl.backward_euler_step,
+    "forward_euler_m": krysl.forward_euler_m_step, "backward_euler_m": krysl.backward_euler_m_step,
+    "swc1": krysl.swc1_step, "bbtrap": krysl.bbtrap_step, "bbtrapwd": krysl.bbtrapwd_step,
+    "rkn4": tb.rkn4_normalised_step, "akw_dg": splitting.akw_dg_step,
+    "convected": krenk.convected_step, "scalable_em": moller.scalable_em_step,
+    "dir_em": betsch.DirEM, "quat_vi": betsch.quat_vi_step, "pdmv": splitting.pdmv6_step,
+    "exact": splitting.exact_step, "rrr": rrr_step, "mkrk_rk4": splitting.mkrk_rk4_step,
     "mkrk_gauss4": splitting.mkrk_gauss4_step,
-}
+}  # fmt: skip
 WITH_ROTORS = [name for name in TWINS if "rotors" in integrators.get(name).supports]
 TILTED = cases.Case(TENSOR, Q, OMEGA, tb.Top(1.7, [0.3, -0.5, 0.8]), 1.0)
 CASES = {
@@ -78,21 +64,14 @@ STEEP_TWINS = {**TWINS, "quat_em": moller.scalable_em_step}
 WALLED = np.array([2.0, 3.0, 4.5])
 STEEP = {
     "soft wall": (
-        cases.Case(WALLED, np.eye(4)[0], 2.0 / WALLED, fields.SoftWall(), 1.0),
-        SoftWall(),
-        0.1,
-    ),
+        cases.Case(WALLED, np.eye(4)[0], 2.0 / WALLED, fields.SoftWall(), 1.0), SoftWall(), 0.1),
     "repulsive wall, tilted": (
         TILTED._replace(potential=fields.SoftWall((0.36, 0.48, 0.8), "repulsive")),
-        SoftWall("repulsive", (0.36, 0.48, 0.8)),
-        0.05,
-    ),
+        SoftWall("repulsive", (0.36, 0.48, 0.8)), 0.05),
     "gravity gradient, full tensor": (
         TILTED._replace(potential=fields.GravityGradient(1.5, TENSOR, (0.36, 0.48, 0.8))),
-        GravityGradient(1.5, (0.36, 0.48, 0.8)),
-        0.1,
-    ),
-}
+        GravityGradient(1.5, (0.36, 0.48, 0.8)), 0.1),
+}  # fmt: skip
 
 
 def held_torque(case, h):

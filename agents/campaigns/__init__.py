@@ -16,15 +16,8 @@ from rbgym.agents.campaigns.report import Report, Requirement, contributions
 from rbgym.arguments import flag
 
 __all__ = [
-    "FIGURES",
-    "Campaign",
-    "Plan",
-    "Replay",
-    "Report",
-    "Requirement",
-    "campaign",
-    "contributions",
-]
+    "FIGURES", "Campaign", "Plan", "Replay", "Report", "Requirement", "campaign", "contributions",
+]  # fmt: skip
 
 
 def campaign(

@@ -32,6 +32,7 @@ from rbgym.agents.campaigns.statistics import Sample
 from rbgym.agents.run_folder import made_folder, read_json, replacing, write_json
 from rbgym.agents.terminal import bar
 from rbgym.arguments import count
+from rbgym.envs.arguments import keys
 from rbgym.envs.layers import plain, rebuilt
 from rbgym.quaternion import Array
 
@@ -54,15 +55,17 @@ class Campaign:
     ) -> "Campaign":  # fmt: skip
         """Open the campaign in a folder; ValueError if there is none. policies, env_kwargs: by
         name, those that are objects or functions, which the folder cannot hold."""
-        config, given = _config(Path(folder)), dict(env_kwargs or {})
+        config = _config(Path(folder))
         try:
             plan = Plan(**config["plan"])
-            found = dict(plan.policies) | dict(policies or {})
-            kwargs = {n: v for n, v in dict(plan.env_kwargs).items() if n not in given}
+            found, kwargs = dict(plan.policies), dict(plan.env_kwargs)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{str(folder)!r} holds no plan of a campaign: {error}") from None
+        found |= keys("policies", policies or {}, found)
+        given = keys("env_kwargs", env_kwargs or {}, kwargs)
         try:
-            plan = replace(plan, policies=found, env_kwargs=rebuilt(kwargs) | given)
+            rest = rebuilt({n: v for n, v in kwargs.items() if n not in given})
+            plan = replace(plan, policies=found, env_kwargs=rest | given)
         except ValueError as error:
             raise ValueError(f"env_kwargs must have the objects of the env: {error}") from None
         return cls(plan, Path(folder), config["runs"])

@@ -136,8 +136,6 @@ class Nominal:
             ]
         if part == "sensor":
             sensor = before or self.setup.parts.sensor
-            if keys[0] != "boresight" and np.min(value) < 0.0:
-                raise ValueError(f"sensor {keys[0]} must not be negative, got {value!r}")
             return sensor._replace(**{keys[0]: tuple(value) if isinstance(value, list) else value})
         own = before or self.env_kwargs.get(part)
         if part == "body":

@@ -3,7 +3,8 @@
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -11,6 +12,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from gymnasium.wrappers.vector import TransformObservation
 from numpy.typing import NDArray
 
 from rbgym.agents.campaigns.nominal import Nominal
@@ -24,7 +26,7 @@ from rbgym.agents.judge.episodes import (
     Player,
     as_policy,
     contenders,
-    require_period,
+    require_fit,
     shows_target,
 )
 from rbgym.agents.judge.evaluation import settled_from
@@ -37,6 +39,7 @@ from rbgym.envs.reset import checked_seed
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, angle_between, conjugate, multiply
 
+Scales = NDArray[np.float32]  # of the columns of an observation
 SUCCESS, _FAILED = "success", "integration failed"
 # Figures of a run; a name ends in its unit. The settling time is infinite for a run that does not.
 FIGURES = (
@@ -68,7 +71,6 @@ class Plan:
     @classmethod
     def of(cls, env_id: str, policies: Any, *, group: Any, window: Any, **given: Any) -> "Plan":
         """Check the arguments and fill in the defaults; ValueError for bad ones."""
-        given["spread"] = {} if given.get("spread") is None else plain(given["spread"])
         given["env_kwargs"] = by_name("env_kwargs", given.get("env_kwargs"))
         plan = cls(env_id, _listed(policies), **{n: v for n, v in given.items() if v is not None})
         checked_seed(plan.seed)
@@ -82,10 +84,10 @@ class Plan:
         seconds = min(setup.dt * task.settled_steps, lasts) if window is None else number(window)
         if not 0.0 <= seconds <= lasts:
             raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")
-        return replace(plan, group=count("group", size), window=float(seconds))
+        drawn = plain(plan.spread)  # once checked, as infinity becomes None
+        return replace(plan, spread=drawn, group=count("group", size), window=float(seconds))
 
     def draws(self) -> Dispersions:
-        """What the spread draws, about the nominal env."""
         nominal = Nominal(self.env_id, self.env_kwargs, drawn_names(self.spread))
         return Dispersions(self.spread, nominal, self.seed, self.without)
 
@@ -256,6 +258,21 @@ def _content(value: Any) -> Any:
     return _content(function.__code__), defaults, inner
 
 
+def _scales(env: Any) -> Scales:
+    return np.concatenate([one.scale for one in env.unwrapped.columns.values()], dtype=np.float32)
+
+
+def _in_units(env: Any, scales: Scales) -> Any:
+    """A vector env whose observations have these scales of columns."""
+    split, factors = env.unwrapped.task.split, _scales(env) / scales
+    if (factors == 1.0).all():
+        return env
+    if split:
+        own = split(factors)
+        return TransformObservation(env, lambda seen: {n: own[n] * seen[n] for n in seen})
+    return TransformObservation(env, lambda seen: factors * seen)
+
+
 class Pilot:
     """Flies the groups of a plan. Laws are made for the nominal env and do not know the draws."""
 
@@ -284,13 +301,14 @@ class Pilot:
     def _reads(self, one: Contender) -> dict[str, Any]:
         return {n: one.env_kwargs[n] for n in _READ if n in one.env_kwargs}
 
-    def _law(self, one: Contender) -> Any:
-        require_period(one.policy, self.plan.env_id, self.plan.env_kwargs)
+    def _law(self, one: Contender) -> tuple[Any, Scales]:
+        """A contender at work in the nominal env, and the scales of the columns that it reads."""
+        require_fit(one.policy, self.plan.env_id, self.plan.env_kwargs)
         with closing(self.nominal.make(1, self._reads(one))) as env:
             apply = figures_of(env, self.plan.estimator)
             self.figures = [name for name in self.figures if name in apply]
             fit = Estimating.for_env if self.plan.estimator else at_work
-            return fit(as_policy(one.policy), env)
+            return fit(as_policy(one.policy), env), _scales(env)
 
     def fly(self, group: int, name: str, see: Any = None) -> tuple[dict[str, Any], Flight]:
         """Fly a group of runs with one contender; returns the columns of the campaign's table,
@@ -303,9 +321,11 @@ class Pilot:
                 group, spread.seeds(runs), spread.of_runs(runs), *spread.of_group(group, redraw)
             )  # fmt: skip
         _, seeds, draws, shared, changes = self._drawn
-        changes = changes | self._reads(self.contenders[name])
-        with closing(self.nominal.make(size, changes)) as env:
-            player = Player(self._laws[name], env, Starts([], seeds))
+        (law, scales), kwargs = self._laws[name], self.nominal.env_kwargs | changes
+        with suppress(Exception):  # what cannot be copied raises any type
+            law, kwargs = deepcopy((law, kwargs))  # so that the next flight begins alike
+        with closing(self.nominal.make(size, kwargs | self._reads(self.contenders[name]))) as env:
+            player = Player(law, _in_units(env, scales), Starts([], seeds))
             self._begin(player, seeds, draws)
             tiled = {n: np.tile(one, (size, 1)) for n, one in shared.items()}
             columns = self._columns(player, draws | tiled)

@@ -61,7 +61,7 @@ class Requirement:
         found = [
             cls._read(f"require[{figure!r}]", figure, one)
             for figure, value in given.items()
-            for one in (value if isinstance(value, list | tuple) else [value])
+            for one in (value if isinstance(value, list | tuple) and value else [value])
         ]
         for one in found:
             sure = one.share, one.confidence
@@ -86,11 +86,9 @@ class Requirement:
         limit = 1.0 if of_success else number(given.get(side[0] if side else ""))
         if len(side) != 1 or not math.isfinite(limit):
             raise ValueError(f"{argument} must have one number {' or '.join(sides)}, got {value!r}")
-        for name, least in ((share, 0.0), ("confidence", 0.5)):
-            if not least < number(shares.get(name)) < 1.0:
-                raise ValueError(
-                    f"{argument}: {name} must be between {least:g} and 1, got {value!r}"
-                )
+        for name, low in ((share, 0.0), ("confidence", 0.5)):
+            if not low < number(shares.get(name)) < 1.0:
+                raise ValueError(f"{argument}: {name} must be between {low:g} and 1, got {value!r}")
         return cls(figure, float(shares[share]), float(shares["confidence"]), limit,
                    side[0] == "at_most")  # fmt: skip
 

@@ -229,7 +229,7 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
     if kind == "values":
         return _table(argument, given, size)
     names, numbers = kinds[kind].__code__.co_varnames, given[kind]
-    if isinstance(numbers, list | tuple) and len(numbers) == len(names):
+    if isinstance(numbers, list | tuple | np.ndarray) and len(numbers) == len(names):
         numbers = dict(zip(names, numbers, strict=True))
     if isinstance(numbers, Mapping):
         numbers = {n: finite(f"{argument}: {kind}", one, ()) for n, one in numbers.items()}
@@ -243,7 +243,7 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
 def _table(argument: str, given: Mapping[str, Any], size: int) -> Callable[[Array], Array]:
     """The quantile function of a list of values, or of rows of `size` numbers, with weights."""
     listed = given["values"]
-    n = len(listed) if isinstance(listed, list | tuple) else 0
+    n = len(listed) if isinstance(listed, list | tuple | np.ndarray) else 0
     values = finite(f"{argument}: values", listed, (max(n, 1),), (max(n, 1), size))
     weights = finite(f"{argument}: weights", given.get("weights", np.ones(n)), (n,))
     with np.errstate(over="ignore"):

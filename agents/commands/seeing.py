@@ -110,13 +110,10 @@ def simulate(
     trajectories, failures = _simulate(
         names,
         body=rbgym.RigidBody(np.reshape(inertia, (-1, 3)).squeeze()),
-        dt=dt,
-        steps=steps,
-        quaternion=quaternion,
-        angular_velocity=omega,
+        dt=dt, steps=steps, quaternion=quaternion, angular_velocity=omega,
         potential=rbgym.HeavyTop(mgl) if mgl else None,
         record_every=max(1, -(-steps // _RECORDED)) if record_every is None else record_every,
-    )
+    )  # fmt: skip
     if csv:
         write_trajectories(trajectories, csv)
     drifts = {}

@@ -161,14 +161,10 @@ class Acquiring:
         return cls(
             {name: (one.first, one.size) for name, one in columns.items()},
             **{name: getattr(sensor, name) for name in _OF_GYROS},
-            rate_limit=plant.env.rate_limit,
-            dt=dt,
-            of_sun=max(of_sun, least) + left,
-            of_field=max(of_field, least) + left,
-            normals=normals,
+            rate_limit=plant.env.rate_limit, dt=dt, normals=normals, stays=stays,
+            of_sun=max(of_sun, least) + left, of_field=max(of_field, least) + left,
             tracker=StarTracker(sensor) if "star_tracker" in columns else None,
-            stays=stays,
-        )
+        )  # fmt: skip
 
     @cached_property
     def gyros(self) -> Gyros:

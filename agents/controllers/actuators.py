@@ -1,5 +1,6 @@
 """Controllers for magnetorquers, for reaction wheels and for a scaling force."""
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -133,7 +134,6 @@ class BDot(_FieldDamping):
         flag("bang_bang", self.bang_bang)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 3) for observations (n, 10), and their field, the memory."""
         B = self.seen(rows)
         begins = fresh(len(rows), state, episode_start)[:, None]
         change = np.where(begins, 0.0, B - (B if state is None else state))
@@ -218,6 +218,7 @@ class Allocated(Controller):
     out: int | None = None
 
     def __post_init__(self) -> None:
+        self.law = copy(self.law)  # other wheels may have the given one
         self.axes, self.rate = self.wheels.matrix, self.law.sampled(self.rate)
         answering = without(self.wheels, self.out)
         self.motor = self.strength * self.wheels.torque
@@ -356,10 +357,8 @@ class SpinByScale(Controller):
     damping: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scaling, Scaling):
-            raise ValueError(
-                f"scaling must be an rbgym.envs.actuators.Scaling, got {self.scaling!r}"
-            )
+        if not isinstance(given := self.scaling, Scaling):
+            raise ValueError(f"scaling must be an rbgym.envs.actuators.Scaling, got {given!r}")
         self.refuse_gains("strength", "rate_limit", "spin_scale", "frequency", "damping")
         self.least = count("width", self.width) + 2
         self.inertia = np.asarray(checked_body(self.body).inertia)

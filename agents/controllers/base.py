@@ -300,8 +300,7 @@ class Law(Controller):
         if not 0 <= number(dt) < np.inf:
             raise ValueError(f"dt must be finite and not negative, got {dt!r}")
         self.rate_limit, self.dt = positive("rate_limit", rate_limit), float(dt)
-        has = self.limits > 0
-        self.envelope: Array = np.diag(1.0 / self.limits[has]) @ np.eye(3)[has]
+        self.envelope: Array = np.diag(1.0 / np.where(self.limits > 0, self.limits, np.inf))
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:

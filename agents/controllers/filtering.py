@@ -42,9 +42,9 @@ class Belief(NamedTuple):
     attitude: (n, 4). bias: (n, 3), of the gyros [rad/s]. covariance: (n, 6, 6), of the small turn
     about the body axes [rad] from the estimated attitude to the true one, and of the true bias
     minus the estimated. rate: (n, 3) [rad/s], body axes, the mean of the control period, and
-    end_rate at its end. wanted: (n, 3) [rad/s], body axes, of the target. seen: (n, 4), the latest
-    attitude of the star tracker. past: estimates of the last control periods, oldest first, as many
-    as the star tracker's delay.
+    end_rate at its end; an episode's first are the present rate. part: (n, 1), see `Gyros`. wanted:
+    (n, 3) [rad/s], body axes, of the target. seen: (n, 4), the latest attitude of the star tracker.
+    past: estimates of the last control periods, oldest first, as many as the tracker's delay.
     """
 
     attitude: Array
@@ -52,6 +52,7 @@ class Belief(NamedTuple):
     covariance: Array
     rate: Array
     end_rate: Array
+    part: Array
     wanted: Array
     seen: Array
     past: tuple["Belief", ...] = ()
@@ -70,14 +71,14 @@ class Gyros:
         self.left = sensor.quantisation**2 / 12.0
         self._of_change = 2.0 * v / dt + 6.0 * self.left / dt**2
 
-    def end_rate(self, before: Array, rate: Array) -> Array:
-        """The rate (n, 3) [rad/s] at the end of a control period from the mean rates of the period
-        before it and of itself. A steady acceleration makes it differ from the mean by half of
-        their change, of which noise alone would explain a part."""
-        change = rate - before
+    def end_rate(self, before: "Belief", rate: Array) -> Array:
+        """The rate (n, 3) [rad/s] at the end of a control period from its mean and the last belief.
+        A steady acceleration makes them differ by a part of the mean's change: half of it or, from
+        a present rate, all of it. Of the change, noise alone would explain a part."""
+        change = rate - before.rate
         square = np.sum(change**2, axis=1, keepdims=True)
         noise = np.minimum(_NOISE * self._of_change, square)
-        return np.asarray(rate + 0.5 * change * (1.0 - noise / np.maximum(square, 1e-300)))
+        return np.asarray(rate + before.part * change * (1.0 - noise / np.maximum(square, 1e-300)))
 
     def spread(self, P: Array, a: Array, whole: Array) -> Array:
         """Propagate the covariance (n, 6, 6) of turn and bias over a control period in which the
@@ -226,13 +227,12 @@ class Estimating:
                 "env must show of a moving target only its rates for an estimator, got "
                 f"{parts.observation.more!r}"
             )
-        law = at_work(policy, env)
         shown = base.columns.get("star_tracker_valid")
         turned = (base.columns.get(name) for name in ("keep_out", "position", "velocity"))
         given = {"rate_limit": base.rate_limit, "dt": base.dt, "moving": moving}
         given["valid"] = shown.first if shown else None
         vectors = [n for one in turned if one for n in range(one.first, one.place.stop, 3)]
-        made = cls(law, parts.sensor, **given, vectors=vectors)
+        made = cls(at_work(policy, env), parts.sensor, **given, vectors=vectors)
         made.tracker.holds |= isinstance(parts.outage, Failing)
         return made
 
@@ -286,7 +286,7 @@ class Estimating:
         noise = self.tracker.noise(valid)
         P = np.tile(self._at_first, (n, 1, 1))
         P[:, :3, :3] = noise
-        first = Belief(z, np.zeros((n, 3)), P, measured, measured, wanted, z)
+        first = Belief(z, np.zeros((n, 3)), P, measured, measured, np.ones((n, 1)), wanted, z)
         if before is None:
             return first
         if len(before.attitude) != n:
@@ -320,7 +320,8 @@ class Estimating:
         held = multiply(before.seen, from_rotation_vector(seen_back))
         q = normalized(multiply(q, whole))
         rate = measured - before.bias
-        return Belief(q, before.bias, P, rate, self.gyros.end_rate(before.rate, rate), wanted, held)
+        end, half = self.gyros.end_rate(before, rate), np.full((len(q), 1), 0.5)
+        return Belief(q, before.bias, P, rate, end, half, wanted, held)
 
     def _correct(self, moments: tuple[Belief, ...], z: Array, noise: Array) -> list[Belief]:
         """Correct the estimates by attitudes z of the star tracker, with covariances noise, which

@@ -39,7 +39,7 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
         made = _made(name, plant, gains)
     except ValueError as error:
         fits = for_env(env, planners=True)
-        if name in fits:  # a gain is wrong
+        if isinstance(name, str) and name in fits:  # a gain is wrong
             raise
         raise ValueError(f"{error}; these laws fit: {', '.join(fits)}") from None
     for words, most, value in _validity(made, plant):

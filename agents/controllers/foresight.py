@@ -157,7 +157,6 @@ class Foreseeing(Controller):
         return ahead
 
     def present(self, rows: Array, extra: Array) -> Prediction:
-        """The state now."""
         turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
         rates, wheels = self.quantity(rows, _RATES), self.quantity(rows, "wheel_momentum")
         up, field = rotate_inverse(rows[:, :4], _UP), self.quantity(rows, "magnetic_field")
@@ -238,9 +237,8 @@ class Foreseeing(Controller):
                     seen[:, n : n + 3] = rotate_inverse(ahead.turn, seen[:, n : n + 3])
         seen[:, :4] = multiply(rows[:, :4], turn)
         for name, value in ((_RATES, ahead.rates), ("wheel_momentum", ahead.wheels)):
-            if name in self.columns:
-                one = self.columns[name]
-                seen[:, one.place] = value / one.factor
+            if found := self.columns.get(name):
+                seen[:, found.place] = value / found.factor
         return seen
 
 

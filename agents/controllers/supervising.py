@@ -67,8 +67,7 @@ class Supervisor(Controller):
     late = BDot.late
 
     def __post_init__(self) -> None:
-        parts = {"filter": Acquiring, "damping": BDot, "pointing": Unloading}
-        for name, kind in parts.items():
+        for name, kind in {"filter": Acquiring, "damping": BDot, "pointing": Unloading}.items():
             if not isinstance(given := getattr(self, name), kind):
                 raise ValueError(f"{name} must be of the class {kind.__name__}, got {given!r}")
         self.refuse_gains("calm", "sure")

@@ -149,8 +149,8 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     if isinstance(policy, controllers.Supervisor):
         return _of_supervisor(policy)
     law, out, numbers = policy, [], {}
-    if isinstance(law, controllers.Unloading) and law.least > law.first:  # by coils, from the field
-        coils: Any = law.other
+    if isinstance(law, controllers.Unloading) and law.least > law.first and not law.pulse:
+        coils: Any = law.other  # from the field
         numbers = {"unloading": law.rate, "full": law.full, "field_column": law.first,
                    "field": 2.0 * coils.field}  # fmt: skip
         out, law = ["unload"], law.law
@@ -175,7 +175,7 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     piece, numbers = _LAWS[type(law)], _of_law(law, width) | numbers
     follow = ["moving_target"] if getattr(law, "moving", False) and law.dt else []
     if isinstance(law, controllers.PosePD):
-        out = [*(["dock"] if law.moving else []), "pose"]
+        out = ["dock", "pose"] if law.moving else ["pose"]
     elif isinstance(law, controllers.MagneticRate):
         out = ["coils"]
     if isinstance(law, controllers.SunPointing):
@@ -204,7 +204,8 @@ def _of_supervisor(policy: Any) -> tuple[list[str], dict[str, Any], str]:
             f"law has no memory; its filter reads the columns {[*found.columns]}"
         )
     numbers |= _of_filter(found) | {
-        "damping": damping.factor * damping.gain, "bang_bang": damping.bang_bang,
+        "damping": damping.factor * damping.gain * (numbers["field"] / damping.field),
+        "dipole": damping.dipole, "bang_bang": damping.bang_bang,
         "shown": policy.shown, "calm": policy.calm, "tumbling": supervising.AGAIN * policy.calm,
         "sure": policy.sure, "near": supervising.NEAR,
     }  # fmt: skip
@@ -222,10 +223,8 @@ def _of_filter(found: acquiring.Acquiring) -> dict[str, Any]:
     columns = {"measured": "angular_velocity", "sun_reference": "sun_reference",
                "field_reference": "field_reference", "field_seen": "magnetic_field",
                "target": "target_quaternion"}  # fmt: skip
-    cells = {}
-    if found.normals is not None:
-        normals = np.array(found.normals)
-        cells = {"cells": len(normals), "normals": normals}
+    normals = np.array(found.normals)
+    cells = {} if found.normals is None else {"cells": len(normals), "normals": normals}
     return cells | {name: found.columns[column].start for name, column in columns.items()} | {
         "dt": found.dt, "rate_limit": found.rate_limit,
         "sun": found.sun.start, "of_sun": found.of_sun,
@@ -275,8 +274,7 @@ def _of_law(law: Any, width: int) -> dict[str, Any]:
         return numbers | {"stiffness": n * n, "drag": 2.0 * law.damping * n * scaling.rate,
                           "force": law.strength * scaling.force}  # fmt: skip
     numbers |= {"mass": law.body.mass, "facets": len(law.envelope)}
-    if (width if law.width is None else law.width) == 10:
-        numbers["columns"] = 10
+    numbers["columns"] = 10 if (law.width or width) == 10 else 7
     if isinstance(law, controllers.SunPointing):
         numbers |= {"sun": law.cells, "cells": len(law.facing), "normals": law.facing,
                     "opposite": sun.OPPOSITE, "nudge": sun.NUDGE, "columns": 7}  # fmt: skip
@@ -350,7 +348,6 @@ def _initialiser(array: Any) -> str:
 
 
 def _comment(content: Mapping[str, Any]) -> str:
-    """The contract as a comment in C."""
     lines = ["A policy of rbgym, as C99. Compile with -std=c99 and link the mathematics (-lm);",
              "-DRBGYM_DOUBLE computes in double, -DRBGYM_SELF_TEST adds a main that compares with",
              "what the policy answered in Python.", ""]  # fmt: skip

@@ -37,19 +37,11 @@ _ARCSECOND = math.radians(1.0 / 3600.0)
 # questions, sensonor.com). The bias walk and the star tracker are examples of the order that small
 # satellites fly, not of a product.
 SENSORS: dict[str, Any] = {
-    "gyro": {
-        "angle_walk": math.radians(0.1) / 60.0,
-        "rate_walk": 1e-7,
-        "bias": math.radians(10.0) / 3600,
-    },
-    "star_tracker": {
-        "across_boresight": 10.0 * _ARCSECOND,
-        "about_boresight": 70.0 * _ARCSECOND,
-        "boresight": (0.0, 0.0, 1.0),
-        "period": 0.5,
-        "slew_rate": math.radians(2.0),
-    },
-}
+    "gyro": {"angle_walk": math.radians(0.1) / 60.0, "rate_walk": 1e-7,
+             "bias": math.radians(10.0) / 3600},
+    "star_tracker": {"across_boresight": 10.0 * _ARCSECOND, "about_boresight": 70.0 * _ARCSECOND,
+                     "boresight": (0.0, 0.0, 1.0), "period": 0.5, "slew_rate": math.radians(2.0)},
+}  # fmt: skip
 # Errors of attitude [rad] and bias [rad/s] that an estimator leaves after some seconds, to which
 # `conditions_of` adds the gyros' noise: policies for behind the sensors are trained in them.
 _LEFT = {"attitude": 5e-5, "rate_bias": 2e-6}

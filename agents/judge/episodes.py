@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import SHIPPED, Starts, by_name, check_policy, setup_of
-from rbgym.agents.controllers import Policy, fitting
+from rbgym.agents.controllers import Controller, Policy, fitting
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import Attitude, SunDirection, TrainedPolicy, trained
+from rbgym.arguments import flag
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target
@@ -24,8 +25,9 @@ from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
 OWN = "initial"  # the category of starts that an argument of the env draws
-# Env arguments that change the entries of an observation; others change at most their bounds.
+# Env arguments that change an observation's entries; `require_period` checks the scale of rates.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
+_INNER = "law", "policy", "pointing"  # what a law puts before the actuator
 
 
 class Contender(NamedTuple):
@@ -94,25 +96,42 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     return kwargs
 
 
+def require_fit(policy: Any, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
+    """Raise ValueError by `require_period`, and for a policy of another task by `own_kwargs`."""
+    learned = policy.config.get("env_id") if isinstance(policy, TrainedPolicy) else None
+    if learned and learned.rpartition(":")[2] != env_id.rpartition(":")[2]:
+        own_kwargs(policy, env_id, env_kwargs)
+    require_period(policy, env_id, env_kwargs)
+
+
 def require_period(policy: Any, env_id: str, env_kwargs: Mapping[str, Any]) -> None:
-    """Raise ValueError for a trained policy whose memory learned another control period or, if it
-    turns with the body, another rate limit or other coarse cells."""
-    memory = getattr(policy.network, "memory", None) if isinstance(policy, TrainedPolicy) else None
-    if memory is None:
-        return
-    able, has = (
-        {
-            "dt": one.dt,
-            "rate_limit": one.parts.observation.scale,
-            "sensor['coarse_sun']['normals']": getattr(one.parts.sensor, "normals", ()),
-        }
-        for one in (policy.learned_in(env_id), setup_of(env_id, env_kwargs))
-    )
-    for name in able if isinstance(memory, Attitude | SunDirection) else ["dt"]:
-        if has[name] != able[name]:
-            raise ValueError(
-                f"{name} must be {able[name]!r}, as the policy's memory learned, got {has[name]!r}"
-            )
+    """Raise ValueError for a law of another control period or rate limit; for a policy trained with
+    another argument `rate_limit` (with that of a satellite the torque goes too); and for one whose
+    memory learned another period or, if it turns with the body, rate limit or coarse cells."""
+    able, is_law = list[tuple[str, Any]](), isinstance(policy, Controller | controllers.Estimating)
+    law: Any = policy if is_law else None
+    while law is not None:
+        able += [(n, getattr(law, n)) for n in ("dt", "rate_limit") if getattr(law, n, None)]
+        law = next((getattr(law, n) for n in _INNER if hasattr(law, n)), None)
+    if isinstance(policy, TrainedPolicy):
+        own = policy.config.get("env_kwargs", env_kwargs).get("rate_limit")
+        if (memory := getattr(policy.network, "memory", None)) is not None:
+            learned = _units(policy.learned_in(env_id)).items()
+            able += [*learned] if isinstance(memory, Attitude | SunDirection) else [*learned][:1]
+        if env_kwargs.get("rate_limit") != own:
+            usual = _units(setup_of(env_id, {**env_kwargs, "rate_limit": own}))
+            able.append(("rate_limit", usual["rate_limit"]))
+    has = _units(setup_of(env_id, env_kwargs)) if able else {}
+    for name, value in able:
+        if (here := has[name]) != value:
+            raise ValueError(f"{name} must be {value!r}, as in the policy's own env, got {here!r}")
+
+
+def _units(setup: Any) -> dict[str, Any]:
+    """What `require_period` compares, by argument."""
+    normals = getattr(setup.parts.sensor, "normals", ())
+    scale = setup.parts.observation.scale
+    return {"dt": setup.dt, "rate_limit": scale, "sensor['coarse_sun']['normals']": normals}
 
 
 def readable_in(env_id: str, env_kwargs: dict[str, Any]) -> list[gym.Space[Any]]:
@@ -199,9 +218,10 @@ def play_from(
     current normalisation. ValueError for bad arguments, and for `initial`, which a set fixes."""
     given = by_name("env_kwargs", env_kwargs, must_end=True)
     given = {name: value for name, value in given.items() if name != "info"}  # all of it is needed
-    require_period(policy, env_id, given)
+    require_fit(policy, env_id, given)
     with closing(starts.env(env_id, given)) as env:
-        own = controllers.Estimating.for_env(as_policy(policy), env) if estimating else policy
+        own = as_policy(policy)
+        own = controllers.Estimating.for_env(own, env) if flag("estimator", estimating) else own
         return _first_episodes(Player(own, env, starts), starts)
 
 
@@ -265,15 +285,11 @@ def _first_episodes(player: Player, starts: Starts) -> PlayedEpisodes:
             along = state["angular_velocity"] @ wheels.matrix
             speed = state["wheel_momentum"] / wheels.inertia - along
         player.keep(
-            histories,
-            attitude_error=info["attitude_error"],
-            rate_error=info["rate_error"],
-            torque=torque,
-            actions=actions,
-            wheel_speed=speed,
+            histories, torque=torque, actions=actions, wheel_speed=speed,
             relative=seen[:, :4] if with_target else np.full((n, 4), np.nan),
+            attitude_error=info["attitude_error"], rate_error=info["rate_error"],
             reached=info["is_success"],
-        )
+        )  # fmt: skip
 
     record(np.full((n, env.single_action_space.shape[0]), np.nan), np.full((n, 3), np.nan))
     for _, actions, rewards in player.first_episodes():
@@ -286,18 +302,14 @@ def _first_episodes(player: Player, starts: Starts) -> PlayedEpisodes:
     found: Any = {name: np.stack(values) for name, values in histories.items()}
     return PlayedEpisodes(
         seeds=np.array(starts.seeds),
-        category=np.array(starts.categories or [OWN] * len(starts.seeds)),
-        returns=returns,
-        costs=costs,
-        lengths=lengths,
-        success=success,
+        category=np.array(starts.categories or [OWN] * n),
+        returns=returns, costs=costs, lengths=lengths, success=success,
         least_time=_least_time(env, found["relative"][0], found["rate_error"][0]),
-        dt=float(env.dt),
-        settled=(env.task.angle, env.task.rate),
+        dt=float(env.dt), settled=(env.task.angle, env.task.rate),
         hold=float(env.dt * (env.task.settled_steps - 1)),
         limit=float(env.dt * env.episodes.setup.limit),
         **found,
-    )
+    )  # fmt: skip
 
 
 def shows_target(env: Any) -> bool:

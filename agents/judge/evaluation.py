@@ -68,12 +68,13 @@ def evaluate(
 ) -> Evaluation:
     """Measure a policy on the first `episodes` start states of a task's test set.
 
-    policy: any object with `predict`, such as a Stable-Baselines3 model; a controller's name; or
-    "pretrained", the package's policy, "pretrained-behind" or "pretrained-dispersed", those of the
-    conditions, which bring the arguments of their training, except those that are given. split:
-    "validation" for the set on which trainings select their policy, "fresh" for starts drawn by
-    `seed`, also from your own `initial`. estimator: put `rbgym.agents.controllers.Estimating` in
-    front of it. env_kwargs: arguments of the env. Raises ValueError for bad ones.
+    policy: any object with predict(observation, state, episode_start, deterministic), such as a
+    Stable-Baselines3 model; a controller's name; or "pretrained", the package's policy,
+    "pretrained-behind" or "pretrained-dispersed", those of the conditions, which bring the
+    arguments of their training, except those that are given. split: "validation" for the set on
+    which trainings select their policy, "fresh" for starts drawn by `seed`, also from your own
+    `initial`. estimator: put `rbgym.agents.controllers.Estimating` in front of it. env_kwargs:
+    arguments of the env. Raises ValueError for bad ones.
     """
     if isinstance(policy, str) and policy in SHIPPED:
         _, ((_, policy, env_kwargs),) = contenders([policy], env_id, env_kwargs)

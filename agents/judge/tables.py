@@ -64,8 +64,7 @@ def print_evaluations(
     print_table(heading, ("policy", *columns), _rows(found, columns))
     for one in who:
         if differ:
-            with_what = _arguments(one.env_kwargs) or "no --env-arg"
-            print(plain(f"{one.name}: judged with {with_what}"))
+            print(plain(f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}"))
         trained = (one.config or {}).get("env_id", env_id)
         if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
             print(plain(f"{one.name}: trained for {trained}"))

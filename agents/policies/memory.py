@@ -82,8 +82,8 @@ class Integral(Memory):
         object.__setattr__(self, "column", count("column", self.column, least=0))
         for name in ("edge", "share"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
-        if not self.edge * self.edge > 0.0:
-            raise ValueError(f"edge must have a square above 0, got {self.edge!r}")
+        if self.edge < 1e-18:
+            raise ValueError(f"edge must be at least 1e-18, got {self.edge!r}")
 
     @classmethod
     def over(cls, time: float, dt: float, edge: float, column: int) -> Self:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbgym.agents.run_folder import Training
-from rbgym.envs.arguments import named
+from rbgym.arguments import flag
+from rbgym.envs.arguments import keys, named
 
 if TYPE_CHECKING:
     from rbgym.agents.train.gradients import DifferentiableEnv as DifferentiableEnv
@@ -44,7 +45,7 @@ def train(
     changes: Mapping[str, Any] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     init_from: str | Path | None = None,
-    resume: bool = True,
+    resume: bool | None = True,
     progress: bool | None = None,
     report: Callable[[str], None] = lambda message: None,
     **more: Any,
@@ -66,9 +67,10 @@ def train(
     from rbgym.agents.train.run import Job
 
     ours, shown = isinstance(algo, str) and algo in _OTHERS, progress is not False
-    job = Job(env_id, algo, out, seed, hyperparameters, changes, env_kwargs, init_from, resume,
-              shown, report)  # fmt: skip
-    given = {name: value for name, value in more.items() if value is not None}
+    job = Job(env_id, algo, out, seed, hyperparameters, changes, env_kwargs, init_from,
+              resume is None or flag("resume", resume), shown, report)  # fmt: skip
+    own = keys("train's other arguments", more, ("timesteps", "callbacks", *sorted(_OF_SB3)))
+    given = {name: value for name, value in own.items() if value is not None}
     calls = given.get("callbacks", ())
     if not isinstance(calls, list | tuple) or not all(
         callable(one) if ours else hasattr(one, "init_callback") for one in calls

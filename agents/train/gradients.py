@@ -108,10 +108,10 @@ class DifferentiableEnv:
     def step(self, actions: torch.Tensor) -> Stepped:
         """Step a control period under actions (n, m), on the CPU; beyond +-1, no gradient."""
         kinds = torch.float32, torch.float64
-        if actions.shape != self.env.action_space.shape or actions.dtype not in kinds:
+        shape, given = self.env.action_space.shape, isinstance(actions, torch.Tensor)
+        if not given or actions.shape != shape or actions.dtype not in kinds:
             raise ValueError(
-                f"actions must be float32 or float64 of shape {self.env.action_space.shape}, got "
-                f"{actions.dtype} of {tuple(actions.shape)}"
+                f"actions must be a tensor of float32 or float64 of shape {shape}, got {actions!r}"
             )
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)

@@ -166,4 +166,6 @@ class Controls:
         self._handles["speed"].value = "1"
 
     def next_seed(self) -> None:
-        self._handles["seed"].value = (self.value("seed") + 1) % 1000
+        handle, seed = self._handles["seed"], (self.value("seed") + 1) % 2**53
+        handle.max = max(handle.max, seed)
+        handle.value = seed

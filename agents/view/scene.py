@@ -138,13 +138,8 @@ def _add_mesh(
     tints, which = np.unique(mesh.colors, axis=0, return_inverse=True)
     return [
         scene.add_mesh_simple(
-            f"{root}/{k}",
-            mesh.vertices,
-            mesh.faces[which.reshape(-1) == k],
-            color=tint,
-            flat_shading=True,
-            opacity=opacity,
-            scale=scale,
+            f"{root}/{k}", mesh.vertices, mesh.faces[which.reshape(-1) == k], color=tint,
+            flat_shading=True, opacity=opacity, scale=scale,
         )
         for k, tint in enumerate(tints)
-    ]
+    ]  # fmt: skip

@@ -117,17 +117,19 @@ class TaskRun(_Run):
         self, env_id: str, policy: str = IDLE, *, seed: int = 0, env_kwargs: Any = None
     ) -> None:
         task_of(env_id)
-        _, (one,) = contenders([policy], env_id, env_kwargs)
+        _, ((_, law, kwargs),) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
-        kwargs = dict(one.env_kwargs)
         own = kwargs.get("disturbance")
         own = by_name("disturbance", {"torque": own} if callable(own) else own)
         if own.get("torque"):
             raise ValueError(f"disturbance must leave the torque to the page's push, got {own!r}")
+        if isinstance(law, str):  # made without the push, of which none that plans can know
+            with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+                law = controllers.at_work(law, env)
         push = {"torque": lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))}
         kwargs |= {"disturbance": own | push, "info": None}
         env = gym.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
-        self._player = Player(one.policy, env, Starts([], [seed]))
+        self._player = Player(law, env, Starts([], [seed]))
         base: Any = env.unwrapped
         self.name = f"{policy}, {base.integrator}"
         self.body, self.potential, self.dock = base.body, base.potential, base.goal.dock()
@@ -279,13 +281,10 @@ class Scenario:
         if self.env_id is None:
             tilt = math.remainder(float(finite("tilt", self.tilt, ())), 360)
             return FreeRun(
-                self.rigid_body(),
-                scheme,
-                dt=self.dt,
+                self.rigid_body(), scheme, dt=self.dt, angular_velocity=self.rates,
                 quaternion=from_rotation_vector((math.radians(tilt), 0.0, 0.0)),
-                angular_velocity=self.rates,
                 potential=HeavyTop(self.mgl) if self.mgl else None,
-            )
+            )  # fmt: skip
         substeps = {"substeps": self.substeps} if self.substeps else {}
         integrator = {"integrator": scheme} if scheme != OWN else {}
         return TaskRun(

@@ -107,12 +107,8 @@ def merge(below: Any, above: Any) -> list[Element]:
     if isinstance(above, Mapping):
         gone = [name for name, one in above.items() if one is None]
         given = {name: one for name, one in above.items() if one is not None}
-    try:
-        elements = _combine(_flatten(given))
-    except RecursionError:
-        raise ValueError("actuator must hold actuators, got a list that holds itself") from None
     named = dict[type, Element]()
-    for one in elements:
+    for one in _combine(_flatten(given)):
         kind = _kind(type(one))
         if kind in named:
             raise ValueError(f"actuator must have one {kind.__name__} at most, got {above!r}")

@@ -79,7 +79,7 @@ class Combined(Effector):
     def fitted(self, satellite: Any) -> Effector | None:
         if satellite.wheels is None or satellite.coils is None:
             return None
-        return Combined(replace(satellite.wheels, start=self.wheels.start), satellite.coils)
+        return Combined(self.wheels.fitted(satellite), satellite.coils)
 
     def limits(self, setting: Setting) -> Array:
         return np.asarray(self.main.limits(setting))

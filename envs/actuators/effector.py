@@ -39,10 +39,16 @@ class Setting:
     orbit: Any = None
 
 
+class Usual(float):
+    """A default, in place of which a satellite's part takes the number of the task."""
+
+
 @dataclass(frozen=True)
 class Element:
-    """An element of an actuator. positive, not_negative: names of numbers that it checks so."""
+    """An element of an actuator. positive, not_negative: names of numbers that it checks so.
+    uses_limits: whether `torque_limit` sets its strength."""
 
+    uses_limits: ClassVar[bool] = False
     positive: ClassVar[tuple[str, ...]] = ()
     not_negative: ClassVar[tuple[str, ...]] = ()
 
@@ -59,14 +65,12 @@ class Element:
 class Effector(Element):
     """Turns commands into torque.
 
-    needs: the feature that the scheme must support. uses_limits: whether `torque_limit` sets its
-    limit. is_tied: whether only tasks made for it can use it. is_steady: whether it can give its
-    `limits` at any time, for a turn from rest to rest. keys: its state, which moves in addition to
-    the attitude.
+    needs: the feature that the scheme must support. is_tied: whether only tasks made for it can use
+    it. is_steady: whether it can give its `limits` at any time, for a turn from rest to rest. keys:
+    its state, which moves in addition to the attitude.
     """
 
     needs: ClassVar[str] = "torque"
-    uses_limits: ClassVar[bool] = False
     is_tied: ClassVar[bool] = False
     is_steady: ClassVar[bool] = False
     keys: ClassVar[Mapping[str, Key]] = {}

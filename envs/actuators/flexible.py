@@ -111,7 +111,7 @@ class FlexibleModes(Element):
         the liquid; damping: a ratio. The coupling of the swing along a unit vector e is
         sqrt(mass) place x e; a swing along `place` turns nothing and is left out.
         """
-        positive("FlexibleModes.slosh: mass", mass)
+        mass = positive("FlexibleModes.slosh: mass", mass)
         at = finite("FlexibleModes.slosh: place", place, (3,))
         along = unit("FlexibleModes.slosh: axis", axis, 3, 1e-6)
         across = np.cross(along, np.eye(3)[np.abs(along).argmin()])

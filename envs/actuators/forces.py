@@ -102,8 +102,7 @@ class Forces(Effector):
         target, arm = state["target_quaternion"], np.array(instant.task.goal.dock())
         dock = rotate(target, arm)
         drift = rotate(target, np.cross(state["target_angular_velocity"], arm))
-        gaps = place - dock, state["velocity"] - drift
-        away, speed = (float(np.linalg.norm(v)) for v in gaps)
+        away, speed = (float(np.linalg.norm(v)) for v in (place - dock, state["velocity"] - drift))
         yield f"{away:.2f} m from the dock at {speed:.2f} m/s"
         # View from a direction in which the station does not hide the dock.
         x, y, z = rotate(target, np.array([1.0, 0.0, 0.0])).tolist()

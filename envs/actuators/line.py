@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from rbgym.compiled.record import constant
 from rbgym.envs.actuators.driven import LineStage
 from rbgym.envs.actuators.effector import Element, Setting
@@ -20,6 +22,7 @@ class Thrusters(Element):
 
     minimum_pulse: float = 0.01
     positive: ClassVar = ("minimum_pulse",)
+    uses_limits: ClassVar[bool] = True
 
     def record(self, setting: Setting) -> "Pulsed":
         if self.minimum_pulse > setting.dt:
@@ -40,7 +43,8 @@ class Pulsed(LineStage):
     def integral(self, n, c, start, end, dt):
         if n < self.first:
             return c * (end - start)
-        on = dt if abs(c) >= 1.0 else self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
+        # With a tiny pulse there are more of them than integers: np.floor gives a float.
+        on = dt if abs(c) >= 1.0 else self.pulse * np.floor(abs(c) * dt / self.pulse + 0.5)
         length = max(min(on, end) - start, 0.0)
         return length if c > 0.0 else -length
 

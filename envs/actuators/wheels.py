@@ -24,7 +24,7 @@ sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, known
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.actuators.effector import Effector, Setting, Usual
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
@@ -56,7 +56,8 @@ class ReactionWheels(Effector):
     it. torque: largest torque of a motor [N m]. momentum: largest momentum of a wheel about its
     axis [kg m^2/s], beyond which the motor cannot drive it. viscous [N m s], coulomb [N m]:
     friction of the bearings, none by default. start: an episode begins with momenta uniform in
-    +-start times `momentum`. The observation shows the momenta over `momentum`.
+    +-start times `momentum`, by default the task's for a satellite's wheels. The observation shows
+    the momenta over `momentum`.
 
     Raises ValueError for axes that leave a direction without torque, for numbers out of range, for
     a wheel that turns faster than 1e4 rad/s, and for a wheel that its motor cannot turn.
@@ -68,7 +69,7 @@ class ReactionWheels(Effector):
     momentum: float = 0.03
     viscous: float = 0.0
     coulomb: float = 0.0
-    start: float = 0.3
+    start: float = Usual(0.3)
     positive: ClassVar = ("torque", "momentum", "inertia")
     not_negative: ClassVar = ("viscous", "coulomb")
     needs: ClassVar[str] = "rotors"
@@ -81,7 +82,7 @@ class ReactionWheels(Effector):
         in_range("ReactionWheels.start", self.start, 0.0, 1.0)
         if self.coulomb >= self.torque:
             raise ValueError(
-                f"ReactionWheels.coulomb must be less than the motor's {self.torque:g} N m, or the "
+                f"ReactionWheels.coulomb must be less than its torque, {self.torque:g} N m, or the "
                 f"wheel cannot turn, got {self.coulomb!r}"
             )
         speed = self.momentum / self.inertia
@@ -178,7 +179,9 @@ class ReactionWheels(Effector):
         return self
 
     def fitted(self, satellite: Any) -> Any:
-        return satellite.wheels
+        own = satellite.wheels
+        says = own is None or not isinstance(own.start, Usual)
+        return own if says else replace(own, start=Usual(self.start))
 
     @property
     def frame(self) -> str:

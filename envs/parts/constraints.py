@@ -190,4 +190,10 @@ def resolve(
     elif "momentum" in given:
         raise ValueError(f"constraints must have no momentum without wheels, got {value!r}")
     ends = flag("constraints['ends']", given.get("ends", False))
+    least = max(start.least_speed(), goal.least_speed())
+    if ends and limits["rate"] <= least:
+        raise ValueError(
+            f"constraints['rate'], which ends episodes, must be above the {least:.4g} rad/s of "
+            f"starts or goal, got {given['rate']!r}"
+        )
     return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), **limits, ends=ends)

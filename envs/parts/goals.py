@@ -115,6 +115,10 @@ class Goal(Part):
         """Whether the body axis lies within `half` [rad] of the direction at the goal."""
         return False
 
+    def least_speed(self) -> float:
+        """Lower bound of the angular velocity [rad/s] at the goal."""
+        return 0.0
+
 
 class Axis(Goal):
     """The body z axis at a nutation angle from the upward vertical, in steady rotation.
@@ -148,6 +152,10 @@ class Axis(Goal):
         nutation = self.nutation() if axis[2] > 0 else math.pi - self.nutation()
         # Precession leads the axis all around the vertical.
         return bool(abs(math.acos(np.clip(direction[2], -1, 1)) - nutation) <= half)
+
+    def least_speed(self) -> float:
+        across = self.precession * self.sin_nutation
+        return math.hypot(across, self.precession * self.cos_nutation + self.spin)
 
     def simplest(self) -> Goal:
         return Upright(*self) if type(self) is Axis and self == Axis() else self

@@ -134,12 +134,8 @@ class Hidden(Form):
         """Nothing."""
 
 
-FORMS: dict[str, Form] = {
-    one.label: one
-    for one in (
-        Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError(), Hidden(),
-    )
-}  # fmt: skip
+_ALL = Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError(), Hidden()
+FORMS: dict[str, Form] = {one.label: one for one in _ALL}
 
 
 class More(Columns):

@@ -99,8 +99,7 @@ def columns_of(names: list[Any], varied: Any, sensor: Any, channels: int, body: 
     mounting = (*OF_MOUNTING[:-1], replace(OF_MOUNTING[-1], size=channels))
     kinds = dict.fromkeys(placed(OF_BODY), OfBody) | dict.fromkeys(placed(mounting), OfMounting)
     columns = placed(OF_BODY) | placed(mounting) | placed(OF_SENSOR if sensor.has_bias else ())
-    differ = differing(varied)
-    shown, open_to = More(), [one for one in columns if one in differ]
+    shown, open_to = More(), [one for one in columns if one in differing(varied)]
     for name in names:
         named("observation behind its form", name, open_to, ", which randomization names")
         first, size = columns[name].first, columns[name].size

@@ -38,28 +38,16 @@ _OF_CELLS, _OF_BIASES, _TOGETHER = 2.0**42, 2.0**43, 12  # counters of cells; ce
 _MOST_TURN = 3.0  # rad in a control period; beyond half a turn its direction is ambiguous
 # Arguments of each instrument, and their largest values.
 _NUMBERS = {
-    "gyro": {
-        "angle_walk": 1.0,
-        "rate_walk": 1.0,
-        "bias": 1.0,
-        "scale_factor": 0.1,
-        "misalignment": 0.1,
-        "quantisation": 1.0,
-    },
-    "star_tracker": {
-        "across_boresight": 1.0,
-        "about_boresight": 1.0,
-        "period": 1e6,
-        "slew_rate": math.inf,
-        "latency": 1e6,
-        "sun_exclusion": math.pi,
-        "earth_exclusion": 0.5 * math.pi,
-    },
+    "gyro": {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0, "scale_factor": 0.1,
+             "misalignment": 0.1, "quantisation": 1.0},
+    "star_tracker": {"across_boresight": 1.0, "about_boresight": 1.0, "period": 1e6,
+                     "slew_rate": math.inf, "latency": 1e6, "sun_exclusion": math.pi,
+                     "earth_exclusion": 0.5 * math.pi},
     "sun_sensor": {"noise": 1.0, "bias": 1.0},
     "coarse_sun": {"noise": 1.0, "bias": 1.0},
     "magnetometer": {"noise": 1.0, "bias": 1.0},
     "ephemeris": {},
-}
+}  # fmt: skip
 # Of the fields of `Instruments`.
 _PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_", "coarse_sun": "cell_"}
 _OTHERS = {"star_tracker": ["boresight", "flag"], "coarse_sun": ["normals"]}  # not numbers
@@ -229,7 +217,8 @@ class Counts(Record):
         # The reading of the start leaves no remainder, and gets none from the last episode.
         kept = vector_if(step > 0.0, vector(buffer, i, row), (0.0, 0.0, 0.0))
         x, y, z = scale(1.0 / self.lsb, add(rates, kept))
-        whole = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(z + 0.5)
+        # As floats: with a tiny lsb there are more counts than integers.
+        whole = np.floor(x + 0.5), np.floor(y + 0.5), np.floor(z + 0.5)
         left = scale(self.lsb, add((x, y, z), scale(-1.0, whole)))
         put_vector(buffer, i, row, vector_if(step > 0.0, left, (0.0, 0.0, 0.0)))
         return scale(self.lsb, whole)
@@ -582,7 +571,7 @@ def resolve_sensor(value: Any, dt: float, rate_limit: float, hides: bool = False
         return found.suited(dt, rate_limit)
     given = keys("sensor", value, (*Noisy._fields, *_NUMBERS))
     if not given.keys() & _NUMBERS.keys():
-        return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
+        return Noisy(**given).suited(dt, rate_limit)
     if given.keys() - _NUMBERS.keys():
         raise ValueError(
             f"sensor must have keys from {list(_NUMBERS)} or from {list(Noisy._fields)}, "

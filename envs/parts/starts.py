@@ -28,6 +28,10 @@ class Start(Part):
         """Allowed range of fields, by name; of the others, from 0 to the rate limit [rad/s]."""
         return {}
 
+    def least_speed(self) -> float:
+        """Lower bound of the angular velocities [rad/s] with which episodes begin."""
+        return 0.0
+
     def refuse(self, limits: Any, goal: Any) -> None:
         """ValueError if episodes would end at once, or if the numbers do not fit the goal."""
 
@@ -51,6 +55,11 @@ class Start(Part):
                     f"got {getattr(new, low)}"
                 )
         new.refuse(limits, goal)
+        if new.least_speed() >= limits.rate:
+            raise ValueError(
+                f"initial must have rates below the limit of {limits.rate:g} rad/s, where episodes "
+                f"end, got at least {new.least_speed():.4g}"
+            )
         return new
 
 
@@ -82,6 +91,13 @@ class Tilted(Start):
         angle, signed = (0.0, math.pi), (-rate_limit, rate_limit)
         return {"least_tilt": angle, "tilt": angle, "precession": signed, "mean_spin": signed}
 
+    def least_speed(self) -> float:
+        tilts, spins = (self.least_tilt, self.tilt), (-self.spin, self.spin)
+        own = [self.precession * math.cos(tilt) + self.mean_spin for tilt in tilts]
+        along = [rate + spin for rate in own for spin in spins]  # the axis
+        across = abs(self.precession) * min(map(math.sin, tilts)) - self.transverse
+        return math.hypot(max(min(along), -max(along), 0.0), max(across, 0.0))
+
     def refuse(self, limits: Any, goal: Any) -> None:
         if math.cos(self.least_tilt) < limits.cos_tilt:
             raise ValueError(
@@ -96,15 +112,13 @@ class _Aimed(Start):
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_angle", "angle", "target_angle"), (0.0, math.pi))
 
+    def least_speed(self: Any) -> float:
+        return float(self.least_rate)
+
     def refuse(self: Any, limits: Any, goal: Any) -> None:
         if self.target_angle and not goal.has_target():
             raise ValueError(
                 f"initial['target_angle'] must be 0 without a target, got {self.target_angle}"
-            )
-        if self.least_rate > limits.rate:
-            raise ValueError(
-                f"initial['least_rate'] must be below the rate limit of {limits.rate:g} rad/s, "
-                f"got {self.least_rate}"
             )
 
 
@@ -206,6 +220,9 @@ class Spun(Start):
 
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_scale", "scale"), (0.1, 10.0))
+
+    def least_speed(self) -> float:
+        return self.least_spin
 
 
 @inlined

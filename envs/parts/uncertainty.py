@@ -108,6 +108,10 @@ class Noisy(Sensor):
         rates = add(omega, add(vector(buffer, i, rows.sensor_row()), noise))
         return qmul(q, turn), qmul(relative, turn), rates
 
+    def suited(self, dt: float, rate_limit: float) -> "Noisy":
+        own = {name: getattr(self, name) for name in Noisy._fields}
+        return self._replace(**{n: in_range(f"sensor[{n!r}]", x, 0.0, 1.0) for n, x in own.items()})
+
     def warn_of_noise(self, angle: float, rate: float) -> None:
         warn_unless_below("['attitude']", self.attitude, angle, "rad")
         warn_unless_below("['rate']", self.rate, rate, "rad/s")

@@ -87,8 +87,7 @@ class Camera:
         pixels, depths = self.project(points)
         aside = np.abs(pixels - self.middle).max(axis=1)
         drawn = (depths > self.near) & (aside <= _ASIDE * max(self.size))
-        cuts = np.flatnonzero(np.diff(drawn)) + 1
-        runs = np.split(points, cuts)[0 if drawn[0] else 1 :: 2]
+        runs = np.split(points, np.flatnonzero(np.diff(drawn)) + 1)[0 if drawn[0] else 1 :: 2]
         return [run for run in runs if len(run) > 1]
 
     def side_of(self, part: BodyPart) -> Solid:

@@ -113,8 +113,7 @@ class Instant:
         self.trail.record(which, self.time, point, rate)
         points = self.trail.points
         if flies:
-            away = np.linalg.norm(points - body.position, axis=1)
-            points = points[away > 0.75 * self.reach]
+            points = points[np.linalg.norm(points - body.position, axis=1) > 0.75 * self.reach]
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
 

@@ -41,7 +41,6 @@ class Canvas:
 
     def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
         self.pygame = load_pygame()
-        self.pygame.font.init()  # may be called again
         self.size = size
         self._picture = self.pygame.Surface(size, 0, 32)
         self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
@@ -49,10 +48,12 @@ class Canvas:
         for y, share in enumerate(np.linspace(0.0, 1.0, _FINE * size[1])):
             color = mixed(below, share, above)
             self.pygame.draw.line(self._ground, color, (0, y), (_FINE * size[0], y))
-        self._font = functools.cache(lambda height: self.pygame.font.Font(None, _FINE * height))
-        self._word = functools.lru_cache(512)(
-            lambda text, height, color: self._font(round(height)).render(text, True, color)
-        )
+        self._word = functools.lru_cache(512)(self._written)
+
+    def _written(self, text: str, height: float, color: Color) -> Any:
+        """The picture of a text. A font is not kept: another env that closes may quit pygame."""
+        self.pygame.font.init()  # may be called again
+        return self.pygame.font.Font(None, _FINE * round(height)).render(text, True, color)
 
     def clear(self) -> None:
         self._fine.blit(self._ground, (0, 0))
@@ -103,8 +104,7 @@ class Canvas:
     def frame(self) -> Frame:
         """The finished picture, (height, width, 3) uint8."""
         self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
-        picture = self.pygame.surfarray.array3d(self._picture)
-        return np.ascontiguousarray(picture.swapaxes(0, 1))
+        return np.ascontiguousarray(self.pygame.surfarray.array3d(self._picture).swapaxes(0, 1))
 
 
 class Painter:
@@ -267,8 +267,7 @@ def figures(value: float) -> str:
 
 def dashes(points: Array, length: float) -> Array:
     """Dashes (k, 2, 2), about `length` pixels long, of a line through points (n, 2)."""
-    steps = np.hypot(*np.diff(points, axis=0).T)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
     count = max(round(along[-1] / length) // 2, 1)
     at = np.linspace(0.0, along[-1], 2 * count + 1)[: 2 * count]
     ends = np.stack([np.interp(at, along, points[:, k]) for k in (0, 1)], axis=1)

@@ -41,8 +41,7 @@ class BodyPart:
 
     def in_world(self, points: ArrayLike) -> Array:
         """Points (..., 3) in the mesh's axes, transformed to the world."""
-        turned = np.asarray(points) @ self.rotation.T
-        return np.asarray(self.position + self.scale * turned)
+        return np.asarray(self.position + self.scale * (np.asarray(points) @ self.rotation.T))
 
     def exit_of(self, direction: Array) -> tuple[Array, Array]:
         """Where a ray (3,) from the origin of a convex solid leaves it, and the normal there."""
@@ -151,9 +150,8 @@ class Scene:
     @functools.cached_property
     def axes(self) -> tuple[Arrow, ...]:
         """The body's x, y and z axes, from its surface outwards."""
-        length = 0.2 * self.body.mesh.radius
         return tuple(
-            self.body.arrow(name, length * axis, colors.AXES, is_axis=True)
+            self.body.arrow(name, 0.2 * self.body.mesh.radius * axis, colors.AXES, is_axis=True)
             for name, axis in zip("xyz", self.body.rotation.T, strict=True)
         )
 

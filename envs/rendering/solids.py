@@ -225,9 +225,8 @@ def of_revolution(
     quarters of two colours."""
     angle = np.linspace(0.0, 2 * np.pi, sides + 1)
     turn = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    points = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]
     patches = []
-    for below, above in pairwise(points):
+    for below, above in pairwise([(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]):
         if below == above:
             continue
         low, high = (np.column_stack([r * turn, np.full(len(turn), z)]) for r, z in (below, above))

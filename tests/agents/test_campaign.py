@@ -225,6 +225,25 @@ def test_every_number_of_the_resolved_configuration_arrives_in_the_env(env_id, k
     assert tried >= 6
 
 
+@pytest.mark.parametrize("env_id", [SLEW, "AttitudeReach-v0", "MagneticPointing-v0"])
+def test_a_law_reads_columns_in_the_scales_of_the_nominal_env(env_id):
+    coils, ratios = env_id.startswith("Magnetic"), []
+    name, value = ("orbit.altitude", 3e6) if coils else ("actuator.ReactionWheels.momentum", 0.04)
+    kwargs = {"max_episode_steps": 2} | ({} if coils else {"actuator": "wheels"})
+    pilot = Pilot(Plan(env_id, {"pd": "pd"}, kwargs, {name: {"values": [value]}}, group=4))
+    (own,) = pilot.nominal.setup.actuator.columns
+
+    def look(player, _):
+        env, seen = player.env.unwrapped, player.observation
+        seen = seen["observation"] if isinstance(seen, dict) else seen
+        there = (env.surroundings if coils else env.state)[own.name]
+        shown = own.factor * seen[:, -own.size :]
+        ratios.append(np.linalg.norm(shown, axis=1) / np.linalg.norm(there, axis=1))
+
+    pilot.fly(0, "pd", look)
+    np.testing.assert_allclose(ratios, 1.0, rtol=1e-5)
+
+
 def test_what_a_run_draws_is_what_its_episode_has():
     spread = {"inertia": {"factor": {"uniform": [0.98, 1.02]}}, "axes": {"normal": [0, 0.1]},
               "actuator_scale.2": {"uniform": [0.5, 0.6]}}  # fmt: skip
@@ -251,8 +270,7 @@ def test_a_start_keeps_to_a_target_that_moves_with_what_is_drawn():
     ]
     errors = [rows["start.attitude_error_deg"] for rows in found]
     assert errors[1] == pytest.approx(errors[0])
-    phases = found[1]["orbit_phase"]
-    assert len({*phases}) == 4
+    assert len({*found[1]["orbit_phase"]}) == 4
 
 
 def test_one_number_of_a_start_is_drawn_and_the_others_are_the_envs_own():
@@ -282,13 +300,11 @@ def test_draws_depend_on_seed_and_run_alone():
 
 @pytest.mark.parametrize(
     ("given", "same"),
-    [
-        ({"normal": {"mean": 2.0, "std": 0.5}}, stats.norm(2.0, 0.5)),
-        ({"uniform": [-1.0, 3.0]}, stats.uniform(-1.0, 4.0)),
-        ({"log_uniform": [0.1, 10.0]}, stats.loguniform(0.1, 10.0)),
-        ({"triangular": {"low": 0.0, "mode": 1.0, "high": 4.0}}, stats.triang(0.25, 0.0, 4.0)),
-    ],
-)
+    [({"normal": {"mean": 2.0, "std": 0.5}}, stats.norm(2.0, 0.5)),
+     ({"uniform": [-1.0, 3.0]}, stats.uniform(-1.0, 4.0)),
+     ({"log_uniform": [0.1, 10.0]}, stats.loguniform(0.1, 10.0)),
+     ({"triangular": {"low": 0.0, "mode": 1.0, "high": 4.0}}, stats.triang(0.25, 0.0, 4.0))],
+)  # fmt: skip
 def test_a_distribution_draws_as_it_is_named(given, same):
     u = np.random.default_rng(0).random((2000, 1))
     assert stats.kstest(distribution("x", given, 1)(u)[:, 0], same.cdf).pvalue > 0.01
@@ -325,6 +341,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
 @refused(
     ({"frictoin": {"uniform": [0, 1]}}, "got 'frictoin'; did you mean 'friction'"),
     ({"friction": {"uniform": [2, 1]}}, "uniform must have .*'low', 'high'.* in order"),
+    ({"friction": {"uniform": [1, float("inf")]}}, "uniform must be finite .*, got inf"),
     ({"friction": {"uniform": [1]}}, "uniform must be a dict with keys from"),
     ({"friction": {"norml": [1, 2]}}, "did you mean 'normal'"),
     ({"friction": {"normal": {"mean": 1}}}, "normal must have std"),
@@ -358,6 +375,7 @@ def test_a_spread_that_is_none_is_refused(spread, tmp_path):
 @refused(
     ({"policies": []}, "policies must name controllers"),
     ({"policies": ["pd", "pd"]}, "policies must name controllers, .* each once"),
+    ({"policies": {"a": rbgym.agents.load("Detumble-v1")}}, "policy must be trained for"),
     ({"policies": {"mine": 5}}, "policies must name controllers, .* or be objects with predict"),
     ({"env_kwargs": 5}, "env_kwargs must be a dict"),
     ({"jobs": 0}, "jobs must be an integer other than 0"),
@@ -369,6 +387,7 @@ def test_a_spread_that_is_none_is_refused(spread, tmp_path):
     ({"group": 0}, "group must be a positive integer"),
     ({"require": {"violations": {"quantile": 0.5, "at_most": 1}}}, "got 'violations'"),
     ({"require": {"success": {"at_least": 0.9}}}, "runs must be at least 29"),
+    ({"require": {"success": []}}, r"require.*success.* must be a dict .*, got \[\]"),
     ({"runs": 72, "spread": SPREAD, "require": {"success": {"at_least": 0.9}}}, "be at least 225"),
     ({"env_kwargs": {"randomization": 0.1}, "spread": SPREAD}, "randomization must be a dict"),
 )
@@ -407,6 +426,7 @@ class Steady:
         self.command = command
 
     def predict(self, observation, **_):
+        self.command += 1e-3
         return np.full((len(observation), 4), self.command), None
 
 
@@ -414,11 +434,17 @@ def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_p
     def fly(command, torque):
         push = lambda state: np.full((len(state["quaternion"]), 3), torque)  # noqa: E731
         kwargs = SHORT | {"actuator": [Lag(0.2), ReactionWheels.pyramid()], "disturbance": push}
-        flown(tmp_path, 8, {"mine": Steady(command), "pd": "pd"}, env_kwargs=kwargs)
-        return Campaign.open(tmp_path, {"mine": Steady(command)}, {"disturbance": push})
+        mine = dict.fromkeys(("mine", "again"), Steady(command))
+        flown(tmp_path, 8, mine | {"pd": "pd"}, env_kwargs=kwargs)
+        with pytest.raises(ValueError, match="'mien'; did you mean 'mine'"):
+            Campaign.open(tmp_path, {"mien": mine})
+        return Campaign.open(tmp_path, mine, {"disturbance": push})
 
     again = fly(0.5, 1e-4)
-    assert Replay.of(again, 3).differs(again) == []
+    for name in ("mine", "mine", "again"):
+        assert Replay.of(again, 3, name).differs(again) == []
+    efforts = [again.columns[name]["effort_nms"] for name in ("mine", "again")]
+    np.testing.assert_array_equal(*efforts)
     assert content(again) == content(fly(0.5, 1e-4))
     for other in (0.4, 1e-4), (0.5, 2e-4):
         with pytest.raises(ValueError, match="holds another campaign"):

@@ -57,15 +57,13 @@ def episodes(angle, *, torque=None, wheel_speed=None, relative=None, success=Non
 
 
 def test_overshoot_is_what_comes_after_the_first_arrival():
-    nan = np.nan
-    played = episodes(
-        [
-            [2.0, 0.05, 0.3, 0.05],  # arrives, leaves by 0.3
-            [2.0, 1.0, 0.05, 0.04],  # arrives and stays
-            [2.0, 1.0, 0.9, 0.8],  # never arrives
-            [2.0, 0.05, nan, nan],  # ends inside
-        ]
-    )
+    angles = [
+        [2.0, 0.05, 0.3, 0.05],  # arrives, leaves by 0.3
+        [2.0, 1.0, 0.05, 0.04],  # arrives and stays
+        [2.0, 1.0, 0.9, 0.8],  # never arrives
+        [2.0, 0.05, np.nan, np.nan],  # ends inside
+    ]
+    played = episodes(angles)
     np.testing.assert_array_equal(evaluation.overshoot(played), [0.3, 0.0, np.nan, 0.0])
     np.testing.assert_array_equal(evaluation.final_error(played), [0.05, 0.04, 0.8, 0.05])
 

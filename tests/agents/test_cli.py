@@ -197,11 +197,9 @@ def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(measured)
 
 @pytest.mark.parametrize(
     ("option", "part", "key", "said"),
-    [
-        ("--external", "validate_external", "external", "1 known ends, 1 broken"),
-        ("--derivatives", "validate_derivatives", "declared", "1 declarations, 1 broken"),
-    ],
-)
+    [("--external", "validate_external", "external", "1 known ends, 1 broken"),
+     ("--derivatives", "validate_derivatives", "declared", "1 declarations, 1 broken")],
+)  # fmt: skip
 def test_a_part_of_the_validation_can_be_had_alone(option, part, key, said, measured):
     measured(**{part: [BROKEN]})
     assert said in run("validate", status=1).stdout

@@ -302,17 +302,15 @@ def completed(shell: str, line: str) -> list[str]:
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 @pytest.mark.parametrize(
     ("line", "offered"),
-    [
-        ("rbgym ", NAMES),
-        ("rbgym train Attitude", [e for e in ENVIRONMENTS if e.startswith("Attitude")]),
-        ("rbgym simulate -i ak", ["akw", "akw_dg"]),
-        ("rbgym validate quat_em r", ["rrr", "rkn4"]),
-        ("rbgym validate --case s", ["soft_wall"]),
-        ("rbgym train RigidTop-v0 --algo s", ["sac"]),
-        ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), *SHIPPED]),
-        ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", *SHIPPED]),
-    ],
-)
+    [("rbgym ", NAMES),
+     ("rbgym train Attitude", [e for e in ENVIRONMENTS if e.startswith("Attitude")]),
+     ("rbgym simulate -i ak", ["akw", "akw_dg"]),
+     ("rbgym validate quat_em r", ["rrr", "rkn4"]),
+     ("rbgym validate --case s", ["soft_wall"]),
+     ("rbgym train RigidTop-v0 --algo s", ["sac"]),
+     ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), *SHIPPED]),
+     ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", *SHIPPED])],
+)  # fmt: skip
 def test_the_shell_completes_the_names_of_the_catalogues(
     shell, line, offered, tmp_path, monkeypatch
 ):

@@ -34,25 +34,17 @@ STILL = ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "
 FIT = {
     "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],
     "TopSwingUp-v0": ["pd", "lqr", "swing_up", "idle"],
-    "SteadyPrecession-v0": ["pd", "lqr", "idle"],
-    "AttitudeSlew-v1": STILL,
-    "AttitudeTracking-v1": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
-    "Detumble-v1": ["pd", "idle"],
-    "IntermediateAxis-v0": ["pd", "lqr", "idle"],
+    "SteadyPrecession-v0": ["pd", "lqr", "idle"], "IntermediateAxis-v0": ["pd", "lqr", "idle"],
     "NutationDamping-v0": ["pd", "lqr", "idle"],
-    "AttitudeReach-v0": STILL,
-    "ReactionWheelSlew-v1": STILL,
-    "FlexibleSlew-v0": STILL,
+    "AttitudeSlew-v1": STILL, "AttitudeReach-v0": STILL, "ReactionWheelSlew-v1": STILL,
+    "FlexibleSlew-v0": STILL, "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
+    "AttitudeTracking-v1": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
+    "Detumble-v1": ["pd", "idle"], "FreeFlyer-v0": ["pd", "idle"],
+    "TumblingCapture-v0": ["pd", "idle"], "SoftWall-v0": ["pd", "idle"],
     "MagneticDetumble-v1": ["pd", "magnetic_rate", "b_dot", "idle"],
-    "ScalableSpin-v0": ["scale", "idle"],
-    "FreeFlyer-v0": ["pd", "idle"],
-    "TumblingCapture-v0": ["pd", "idle"],
-    "SoftWall-v0": ["pd", "idle"],
-    "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
-    "SafeMode-v0": ["b_dot", "idle"],
-    "SunAcquisition-v0": ["sun_pointing", "idle"],
-    "DetumbleToPoint-v0": ["supervisor", "idle"],
-}
+    "ScalableSpin-v0": ["scale", "idle"], "SafeMode-v0": ["b_dot", "idle"],
+    "SunAcquisition-v0": ["sun_pointing", "idle"], "DetumbleToPoint-v0": ["supervisor", "idle"],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)

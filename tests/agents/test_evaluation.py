@@ -91,11 +91,9 @@ def test_an_episode_lasts_as_long_as_the_satellite_takes(env_id, satellite, seco
 
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "what"),
-    [
-        ("Detumble-v1", {"satellite": HUBBLE, "max_episode_steps": 300}, "stop the fastest tumble"),
-        ("MomentumDumping-v0", {"satellite": "innocube-3u", "max_episode_steps": 300}, "empty the"),
-    ],
-)
+    [("Detumble-v1", {"satellite": HUBBLE, "max_episode_steps": 300}, "stop the fastest tumble"),
+     ("MomentumDumping-v0", {"satellite": "innocube-3u", "max_episode_steps": 300}, "empty the")],
+)  # fmt: skip
 def test_what_no_detumbling_and_no_dumping_has_the_time_for_is_told(env_id, kwargs, what):
     with pytest.warns(UserWarning, match=f"to {what} .*takes [0-9.]+ s at full torque"):
         gym.make_vec(env_id, 1, **kwargs)
@@ -123,17 +121,18 @@ def test_a_policy_of_a_condition_is_called_by_its_name_and_brings_what_it_was_tr
     names, given = ["pretrained", "pretrained-dispersed"], {"dt": 0.4}
     _, (true, dispersed) = contenders(names, "AttitudeSlew-v1", given)
     assert (true.env_kwargs, dispersed.env_kwargs["dt"]) == (given, 0.4)
+    contenders(names, "AttitudeSlew-v1", {"satellite": "innocube-3u"})  # of other rates and torque
     assert dispersed.env_kwargs["randomization"] == DISPERSIONS
     assert dispersed.config == load("AttitudeSlew-v1", "dispersed").config != true.config
-    with pytest.raises(ValueError, match="as the policy's memory learned, got 0"):
+    with pytest.raises(ValueError, match="as in the policy's own env, got 0"):
         contenders(["pretrained"], "DetumbleToPoint-v0", {"dt": 0.5})
 
 
 @refused(
-    ("DetumbleToPoint-v0", {"dt": 0.5}, "dt must be 1.0, as the policy's memory learned, got 0.5"),
+    ("DetumbleToPoint-v0", {"dt": 0.5}, "dt must be 1.0, as in the policy's own env, got 0.5"),
     ("DetumbleToPoint-v0", {"rate_limit": 1.0}, "rate_limit must be 0.5, as"),
-    ("SunAcquisition-v0", {"rate_limit": 0.8}, "rate_limit must be .* as the policy's memory"),
-    ("SunAcquisition-v0", {"sensor": {"coarse_sun": {"normals": [(0, 0, 1)] * 6}}}, "s memory"),
+    ("SunAcquisition-v0", {"rate_limit": 0.8}, "rate_limit must be .* as in the policy's own env"),
+    ("SunAcquisition-v0", {"sensor": {"coarse_sun": {"normals": [(0, 0, 1)] * 6}}}, "s own env"),
 )
 def test_a_memory_flies_only_in_the_units_that_it_learned(env_id, given):
     evaluate(load(env_id), env_id, 1, **given)
@@ -142,7 +141,7 @@ def test_a_memory_flies_only_in_the_units_that_it_learned(env_id, given):
 def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():
     steps = {}
     for momentum in (0.5, 2.0):
-        wheels = {"torque": 5e-3, "momentum": momentum}
+        wheels = {"torque": 5e-3, "momentum": momentum, "start": 0.3}
         bus = {"body": {"inertia": [18.0, 22.0, 15.0]}, "wheels": wheels, "dt": 0.5}
         given = in_time("ReactionWheelSlew-v1", {"satellite": bus})
         steps[momentum] = given["max_episode_steps"]

@@ -22,14 +22,9 @@ from refusals import refused
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
 SENSOR = {
     "gyro": {"angle_walk": 1e-3, "rate_walk": 1e-4, "bias": 1e-2},
-    "star_tracker": {
-        "across_boresight": 2e-3,
-        "about_boresight": 1e-2,
-        "boresight": (1, 0, 0),
-        "period": 0.5,
-        "slew_rate": 0.2,
-    },
-}
+    "star_tracker": {"across_boresight": 2e-3, "about_boresight": 1e-2, "boresight": (1, 0, 0),
+                     "period": 0.5, "slew_rate": 0.2},
+}  # fmt: skip
 LANES = 500
 
 
@@ -167,11 +162,9 @@ def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
 @pytest.mark.interpreted
 def test_a_policy_gets_the_rate_at_the_end_of_the_period_of_which_gyros_measure_the_mean():
     env = many(8, sensor={"gyro": {"angle_walk": 1e-6}, "star_tracker": {}})
-    for _, belief in playing(env, Estimating.for_env("pd", env), 8):
-        off = [one - env.state["angular_velocity"] for one in belief[3:5]]
-    mean, end = (np.abs(one).max() for one in off)
-    assert end < 0.2 * mean
-    assert mean > 1e-4
+    for k, (_, belief) in enumerate(playing(env, Estimating.for_env("pd", env), 8)):
+        mean, end = (np.abs(one - env.state["angular_velocity"]).max() for one in belief[3:5])
+        assert k == 0 or (end < 0.2 * mean and mean > 1e-4)
 
 
 @pytest.mark.interpreted

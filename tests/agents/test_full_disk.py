@@ -28,13 +28,11 @@ def contents(folder):
 
 @pytest.mark.parametrize(
     ("command", "option", "file", "written"),
-    [
-        (MOTION, "--csv", "motion.csv", ["motion.csv"]),
-        (MOTION, "--plot", "motion.png", ["motion.png"]),
-        (JUDGED, "--plot", "judged.svg", ["judged.svg"]),
-        (CARD, "--out", "card", ["card.md", "card.json", "card.png"]),
-    ],
-)
+    [(MOTION, "--csv", "motion.csv", ["motion.csv"]),
+     (MOTION, "--plot", "motion.png", ["motion.png"]),
+     (JUDGED, "--plot", "judged.svg", ["judged.svg"]),
+     (CARD, "--out", "card", ["card.md", "card.json", "card.png"])],
+)  # fmt: skip
 def test_a_file_that_finds_no_room_leaves_those_before_it(
     command, option, file, written, tmp_path, monkeypatch
 ):

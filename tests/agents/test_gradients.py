@@ -153,7 +153,10 @@ def test_what_has_no_gradient_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             DifferentiableEnv(env)
-    message = r"actions must be float32 or float64 of shape \(2, 3\)"
-    for actions in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64)):
+    message = r"actions must be a tensor of float32 or float64 of shape \(2, 3\)"
+    for actions in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64), np.zeros((2, 3))):
         with pytest.raises(ValueError, match=message):
             DifferentiableEnv(top).step(actions)
+    top.reset()
+    with pytest.raises(ValueError, match=r"detach\(\)"):
+        top.step(torch.zeros(2, 3, requires_grad=True))

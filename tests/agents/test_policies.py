@@ -130,6 +130,8 @@ def test_an_integral_holds_against_a_torque_that_stays(tmp_path):
     np.testing.assert_array_equal(again, policy.predict(observation)[0])
     with pytest.raises(ValueError, match="state must be of shape"):
         policy.predict(np.stack([observation] * 2), memory)
+    with pytest.raises(ValueError, match="edge must be at least 1e-18"):
+        Integral(1, edge=1e-25, share=0.5)
 
 
 @pytest.mark.interpreted

@@ -44,15 +44,9 @@ def test_a_classical_controller_solves_what_doing_nothing_does_not(env_id):
 
 def test_hindsight_replay_rewards_what_was_reached():
     env = make_sb3_env("AttitudeReach-v0", 2, seed=0, reward="sparse", max_episode_steps=20)
-    model = SAC(
-        "MultiInputPolicy",
-        env,
-        replay_buffer_class=HerReplayBuffer,
-        replay_buffer_kwargs={"n_sampled_goal": 4, "goal_selection_strategy": "future"},
-        policy_kwargs={"net_arch": [8]},
-        learning_starts=60,
-        device="cpu",
-    )
+    how = {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 60, "device": "cpu"}
+    how["replay_buffer_kwargs"] = {"n_sampled_goal": 4, "goal_selection_strategy": "future"}
+    model = SAC("MultiInputPolicy", env, replay_buffer_class=HerReplayBuffer, **how)
     model.learn(80)
     # Nothing was reached by itself, but what came later in an episode is a goal that was.
     sample = model.replay_buffer.sample(256)

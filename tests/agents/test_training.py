@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,11 +59,14 @@ def test_a_finished_run_is_whole_and_no_other_is_trained_in_its_folder_unless_ov
     assert list(first.folder.tensorboard.glob("events.*"))
     assert load_policy(first.folder).config["training"] == first.results
     stamp = first.folder.model.stat().st_mtime_ns
-    again = small_train(tmp_path)
+    again = small_train(tmp_path, resume=None)
     assert again.resumed_from is None
     assert again.results == first.results
     with pytest.raises(ValueError, match=r"holds another run \(seed 0 -> 1\)"):
         small_train(tmp_path, seed=1)
+    first.folder.config.write_text('{"seed": 0}')
+    with pytest.raises(ValueError, match=r"config\.json' must be of a run, got one without env_id"):
+        small_train(tmp_path, resume=False)
     first.folder.config.unlink()  # as in a folder of something else
     with pytest.raises(ValueError, match=r"no config\.json, so its results\.json, policy\.json"):
         small_train(tmp_path)
@@ -216,6 +220,10 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     ({"changes": {"normalize": {"gamma": "x"}}}, r"normalize\['gamma'\] must be in \[0, 1\]"),
     ({"hyperparameters": 3}, "hyperparameters must be a path, got 3"),
     ({"out": __file__}, "out must be a folder, got the file"),
+    ({"out": ""}, "out must name a folder, got ''"),
+    ({"out": Path(), "resume": False}, r"out must name a folder, got '\.'"),
+    ({"resume": 0}, "resume must be True or False, got 0"),
+    ({"timestep": 100}, "arguments must have keys from .*'timestep'; did you mean 'timesteps'"),
     ({"changes": {"policy_kwargs": {"net_arch": [64, {"pi": [8]}]}}}, "ppo are refused"),
     ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),
     ({"seed": "0"}, "seed must be an integer from 0 up, got '0'"),

@@ -160,6 +160,7 @@ def test_cones_are_drawn_about_their_directions_in_the_world():
     ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, 1), "direction": (0, 0, 1)}]},
      "covers it"),
     (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),
+    ("Detumble-v1", {"rate": 0.02, "ends": True}, "ends episodes, must be above the 0.03 rad/s"),
     (SLEW, {"command": 0.0}, r"constraints\['command'\] must be in"),
     (SLEW, {"momentum": 0.5}, "no momentum without wheels"),
     (SLEW, "sun", "constraints must be a dict"),
@@ -170,15 +171,13 @@ def test_bad_constraints_are_named(env_id, constraints):
 
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
-    [
-        ("RigidTop-v0", {}),
-        ("ScalableSpin-v0", {}),
-        ("FreeFlyer-v0", {"initial": {"speed": 0.5, "least_distance": 0.5}}),
-        (SLEW, {"termination": {"rate_limit": 0.12}}),
-        (SLEW, {"constraints": {"keep_out": [SUN], "rate": 0.1, "ends": True}}),
-        (WHEELS, {"constraints": {"momentum": 0.3, "ends": True}}),
-    ],
-)
+    [("RigidTop-v0", {}),
+     ("ScalableSpin-v0", {}),
+     ("FreeFlyer-v0", {"initial": {"speed": 0.5, "least_distance": 0.5}}),
+     (SLEW, {"termination": {"rate_limit": 0.12}}),
+     (SLEW, {"constraints": {"keep_out": [SUN], "rate": 0.1, "ends": True}}),
+     (WHEELS, {"constraints": {"momentum": 0.3, "ends": True}})],
+)  # fmt: skip
 def test_the_price_of_a_margin_is_beyond_one_exactly_where_the_event_is(env_id, kwargs):
     env = many(env_id, n=32, reward={"margin": 1.0}, max_episode_steps=30, **kwargs)
     env.reset(seed=1)

@@ -198,6 +198,8 @@ def test_rates_are_hidden_with_the_attitude_where_no_gyro_is_fitted():
 def test_the_orbit_of_a_task_is_changed_key_by_key():
     orbit = make(ACQUIRE, orbit={"altitude": 700e3, "model": "igrf"}).episodes.setup.orbit
     assert orbit == Orbit(700e3, math.radians(97.5), model="igrf")
+    single = Orbit(np.float32(7e5), np.float32(1.7), j2=np.True_)
+    assert single.record() == Orbit(7e5, float(np.float32(1.7)), j2=True).record()
 
 
 UNFLAGGED = {"star_tracker": {"flag": False}}
@@ -206,6 +208,7 @@ UNFLAGGED = {"star_tracker": {"flag": False}}
 @refused(
     (SLEW, {"observation": "hidden", "sensor": UNFLAGGED}, "must have a column"),
     (SAFE, {"observation": "mrp"}, "observation must be 'hidden' in this task"),
+    (SAFE, {"observation": "quaternion"}, "must be 'hidden' in this task, got 'quaternion'"),
 )
 def test_what_hides_everything_or_nothing_is_refused(env_id, kwargs):
     make(env_id, **kwargs)

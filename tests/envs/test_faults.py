@@ -26,8 +26,8 @@ def reaching(commands, info, time, strength=0.3):
     left = commands.copy()
     late = (info["fault"] > 0) & (info["fault"] != SENSOR) & (time >= info["fault_time"])
     for lane in np.flatnonzero(late):
-        factor = {STUCK: 0.0, WEAK: strength, RUNAWAY: np.nan}[int(info["fault"][lane])]
-        left[lane, int(info["fault_channel"][lane])] *= factor
+        factor = {STUCK: 0.0, WEAK: strength, RUNAWAY: np.nan}[info["fault"][lane]]
+        left[lane, info["fault_channel"][lane]] *= factor
     return left
 
 
@@ -67,7 +67,7 @@ def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_
     times = np.histogram(time[fails], 4, (low, high))[0]
     assert times / fails.sum() == pytest.approx(0.25, abs=0.03)
     of_command = fails & (kind != SENSOR)
-    channels = np.bincount(channel[of_command].astype(int))
+    channels = np.bincount(channel[of_command])
     assert channels / of_command.sum() == pytest.approx(1 / 3, abs=0.03)
     assert (channel[~of_command] == -1).all()
     assert (time[~fails] == -1).all()
@@ -81,7 +81,7 @@ def test_a_fault_strikes_what_comes_out_of_delay_and_lag():
     faults = {"time": (0.45, 0.45), "kinds": ["runaway"]}
     env = make(SLEW, actuator=[Delay(0.5), Lag(0.2)], faults=faults)
     info = env.reset(seed=0)[1]
-    n, applied = int(info["fault_channel"]), []
+    n, applied = info["fault_channel"], []
     for _ in range(8):
         applied.append(env.step(np.zeros(3))[4]["applied_torque"] / env.torque_limit)
     assert np.abs(np.array(applied)[:, n]).tolist() == [0] * 5 + [1] * 3
@@ -119,7 +119,7 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     wheel, axes = env.actuator, env.actuator.matrix
     stuck = fills = 0
     for lane in range(64):
-        n, kind = int(info["fault_channel"][lane]), int(info["fault"][lane])
+        n, kind = info["fault_channel"][lane], info["fault"][lane]
         for step in range(len(states) - 1):
             late = step * env.dt >= info["fault_time"][lane]
             before, after = states[step], states[step + 1]

@@ -103,6 +103,7 @@ def test_a_pendulum_couples_by_the_work_of_its_velocity_across_the_axis(axis, pl
     across = np.cross(axis, np.cross(w, place))  # of the velocity of the mass with the body
     assert np.sum((modes.coupling @ np.array(w)) ** 2) == pytest.approx(2.0 * across @ across)
     assert flexible("torque", modes).reset(seed=0)[0].shape == (7 + 2 * (2 + count),)
+    assert FlexibleModes.slosh(10**20, place, axis, 1) == FlexibleModes.slosh(1e20, place, axis, 1)
     with pytest.raises(ValueError, match="slosh: place must not be zero, got "):
         FlexibleModes.slosh(2.0, (0, 0, 0), axis, 1.5)
 

@@ -52,13 +52,19 @@ def test_the_next_step_leaves_it_alone():
 
 
 def test_the_last_info_of_an_episode_is_that_before_the_reset():
-    env = many("AttitudeSlew-v1", 3, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=2)
-    twin = many("AttitudeSlew-v1", 3)
+    kwargs = {"randomization": {"inertia": 0.2}, "info": ["all", "parameters"]}
+    how = {"autoreset_mode": AutoresetMode.SAME_STEP, "max_episode_steps": 2}
+    env, twin = many("AttitudeSlew-v1", 3, **how, **kwargs), many("AttitudeSlew-v1", 3, **kwargs)
     for one in (env, twin):
         one.reset(seed=3)
     for _ in range(2):
         info, expected = (one.step(np.ones((3, 3)))[4] for one in (env, twin))
-    for name, value in expected.items():
-        np.testing.assert_array_equal(info["final_info"][name], value)
+    np.testing.assert_equal(info["final_info"], expected)
     assert (info["applied_torque"] == 0).all()
     assert info["_final_info"].all()
+    env.step(np.ones((3, 3)))
+    begun = env.reset(options={"reset_mask": np.array([False, True, False])})[1]
+    last = env.step(np.ones((3, 3)))[4]["final_info"]
+    for told, others in (begun, [0, 2]), (last, [1]):  # zeros, as Gymnasium's vector envs have
+        found = told | told.pop("parameters")
+        assert not any(value[others].any() for value in found.values())

@@ -67,6 +67,16 @@ def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
     assert of["actuator.ReactionWheels.torque"] == of["body.mass"] == "satellite"
     assert of["randomization.inertia"] == "difficulty"
     assert of["integrator"] == "task"
+    own = {"torque": 0.003, "momentum": 0.04, "coulomb": 1e-4}
+    mine = {"body": {"inertia": [0.04, 0.04, 0.01]}, "wheels": own, "coils": {}}
+    for task, more, start in (
+        ("ReactionWheelSlew-v1", {"actuator": ["wheels"]}, "task"),
+        ("AttitudeSlew-v1", {"actuator": "wheels"}, "satellite"),
+        ("MomentumDumping-v0", {"difficulty": "hard"}, "difficulty"),
+    ):
+        tree = make(task, satellite=mine, **more).unwrapped.resolved["actuator"]
+        of = {name: leaf["source"] for name, leaf in tree["ReactionWheels"].items()}
+        assert of == dict.fromkeys(of, "satellite") | {"start": start}
 
 
 def test_a_delay_stands_before_the_satellites_own_wheels():
@@ -187,6 +197,15 @@ def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said(
         make("AttitudeSlew-v1", success={"angle": math.radians(0.01)}, sensor=tracker)
 
 
+def test_what_becomes_of_an_argument_later_changes_nothing():
+    push, cone = np.ones(3), {"axis": (1, 0, 0), "direction": [0, 1, 0], "half_angle": 0.1}
+    env = make("AttitudeSlew-v1", disturbance={"constant": push}, constraints={"keep_out": [cone]})
+    tree = env.unwrapped.resolved
+    push[:], cone["half_angle"], cone["direction"][:] = 0.0, 9.0, [0, 0, 0]
+    assert env.unwrapped.resolved == tree
+    env.reset(options={"initial": {"angle": 0.7}})
+
+
 def test_an_instrument_keeps_the_satellites_numbers_that_the_argument_leaves_out():
     own = {"gyro": {"angle_walk": 1e-6, "bias": 1e-5}, "star_tracker": {"period": 2.0}}
     satellite = {"body": {"inertia": [0.3, 0.2, 0.1]}, "torque": 0.1, "sensor": own}
@@ -206,8 +225,18 @@ def test_an_instrument_keeps_the_tasks_numbers_and_the_others_stay():
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
-    with pytest.raises(ValueError, match=r"the difficulty sets randomization, given"):
-        make("AttitudeSlew-v1", difficulty="hard", actuator="wheels")
+    with pytest.raises(ValueError, match=r"the difficulty sets initial, given"):
+        make("Detumble-v1", difficulty="hard", termination={"rate_limit": 0.1})
+
+
+def test_the_torque_that_a_difficulty_varies_is_each_command_of_what_has_limits_of_its_own():
+    for actuator in ("pyramid", "magnetorquers", ["wheels", "magnetorquers"]):
+        env = make("AttitudeSlew-v1", difficulty="hard", actuator=actuator)
+        drawn = env.unwrapped.resolved["randomization"]
+        hard = {"value": 0.2, "source": "difficulty"}
+        assert drawn == {"inertia": hard, "actuator_scale": hard}
+    with_valves = make("AttitudeSlew-v1", difficulty="hard", actuator=["wheels", "thrusters"])
+    assert "torque" in with_valves.unwrapped.resolved["randomization"]
 
 
 @pytest.mark.parametrize("name", [*VALUES])

@@ -207,8 +207,6 @@ class Nowhere(Start):
 
 
 class Silent(Driven):
-    """An effector that exerts nothing."""
-
     line: Any
 
     def channels(self):
@@ -216,8 +214,6 @@ class Silent(Driven):
 
 
 class SilentPusher(Pusher):
-    """Named as one that is there."""
-
     def record(self, setting, line):
         return Silent(line)
 
@@ -241,8 +237,6 @@ def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
 
 
 class Airspeed(More):
-    """A speed that is always the same."""
-
     def width(self):
         return 2
 
@@ -272,8 +266,6 @@ class Wide(Unsaid):
 
 @dataclass(frozen=True)
 class Jets(Pusher):
-    """A pusher that says what it takes."""
-
     def commands(self, limits, strength):
         return (Column("jet_torque", unit="N m", frame="body x axis", scale=strength * self.full),)
 

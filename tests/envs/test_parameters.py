@@ -244,10 +244,7 @@ def test_a_state_carries_what_was_given_and_an_env_without_draws_tells_its_inert
 
 def test_numbers_have_the_distribution_that_was_asked_for():
     env = many(
-        SLEW,
-        2000,
-        body={"inertia": [0.2, 0.2, 0.2]},
-        actuator={"delay": {"seconds": 1.0}},
+        SLEW, 2000, body={"inertia": [0.2, 0.2, 0.2]}, actuator={"delay": {"seconds": 1.0}},
         randomization={
             "inertia": {"log_uniform": (0.25, 4.0)}, "mass": {"normal": (1.0, 0.3)},
             "torque": {"uniform": (0.5, 2.0)}, "delay": {"normal": (1.2, 0.1)},
@@ -274,22 +271,20 @@ def test_numbers_have_the_distribution_that_was_asked_for():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [
-        ({"inertai": BODY}, "randomization must name.*did you mean 'inertia'"),
-        ({"inertia": np.diag([0.0, 1.0, 1.0])}, r'\["inertia"\]: .*positive principal moments'),
-        ({"inertia": np.diag([1.0, 1.0, 3.0])}, r'\["inertia"\]: .*triangle inequality'),
-        ({"inertia": [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}, "must have the principal axes of the"),
-        ({"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "must be a symmetric tensor"),
-        ({"inertia": [1.0, 1.0, 1.0]}, r"of shape \(3, 3\) or \(4, 3, 3\), got"),
-        ({"mass": [1.0, 2.0]}, r'\["mass"\] must be finite, of shape \(\) or \(4,\), got'),
-        ({"mass": -1.0}, r'\["mass"\] must be within \[0.01, 100\], got -1.0'),
-        ({"torque": math.nan}, r'\["torque"\] must be finite'),
-        ({"delay": 1.31}, r'\["delay"\] must be within \[0, 1.3\], got 1.31'),
-        ({"misalignment": (0, 0, 2.0)}, r"must be within \[-1, 1\]"),
-        ({"gravity": 1.0}, "must name, if only with 0.0, must have keys .* got 'gravity'"),
-        ([1.0], "must be a dict"),
-    ],
-)
+    [({"inertai": BODY}, "randomization must name.*did you mean 'inertia'"),
+     ({"inertia": np.diag([0.0, 1.0, 1.0])}, r'\["inertia"\]: .*positive principal moments'),
+     ({"inertia": np.diag([1.0, 1.0, 3.0])}, r'\["inertia"\]: .*triangle inequality'),
+     ({"inertia": [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}, "must have the principal axes of the"),
+     ({"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "must be a symmetric tensor"),
+     ({"inertia": [1.0, 1.0, 1.0]}, r"of shape \(3, 3\) or \(4, 3, 3\), got"),
+     ({"mass": [1.0, 2.0]}, r'\["mass"\] must be finite, of shape \(\) or \(4,\), got'),
+     ({"mass": -1.0}, r'\["mass"\] must be within \[0.01, 100\], got -1.0'),
+     ({"torque": math.nan}, r'\["torque"\] must be finite'),
+     ({"delay": 1.31}, r'\["delay"\] must be within \[0, 1.3\], got 1.31'),
+     ({"misalignment": (0, 0, 2.0)}, r"must be within \[-1, 1\]"),
+     ({"gravity": 1.0}, "must name, if only with 0.0, must have keys .* got 'gravity'"),
+     ([1.0], "must be a dict")],
+)  # fmt: skip
 def test_what_an_episode_cannot_have_is_refused_and_changes_nothing(given, message):
     env = many(SLEW, 4, **EVERYTHING)
     env.reset(seed=1)

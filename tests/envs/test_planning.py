@@ -100,10 +100,32 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
         ({"rows": rows, "generator": generator | np.uint64(1 << 40)}, "generator"),
         ({"rows": rows, "generator": generator & np.uint64(0)}, "generator"),
         ({"rows": rows, "generator": [[1, 2], [3]]}, "uint64"),
-        (other.get_state(), r"must be of this body, with the principal moments \[0.18"),
+        (other.get_state(), "the same moments of inertia, 0.185.* in row 11, got 0.2"),
     ):
         with refused_and_unchanged(env, message):
             env.set_state(bad)
+    env.step(np.zeros(3))
+    now, env.np_random = env.episodes.whole_state(), np.random.Generator(np.random.PCG64DXSM(0))
+    for call in env.get_state, lambda: env.set_state(state):
+        with pytest.raises(ValueError, match="np_random must be a Generator with a PCG64, got Gen"):
+            call()
+    np.testing.assert_array_equal(env.episodes.whole_state(), now)
+    env.step(np.zeros(3))
+
+
+def test_a_state_of_an_env_with_other_constants_is_refused():
+    turned, size = ([[3, x, 0], [x, 4, 0], [0, 0, 5]] for x in (1, -1)), ([9, 9, 1], [8, 8, 1])
+    for env_id, owner, name, values in (
+        (SLEW, "torque limit", "torque_limit", (0.001, 0.002)),
+        ("RigidTop-v0", "potential", "mgl", (1.0, 2.0)),
+        ("ScalableSpin-v0", "moments of inertia", "body", [{"inertia": one} for one in size]),
+        (SLEW, "principal axes", "body", [{"inertia": one} for one in turned]),
+        (SLEW, "orbit", "disturbance", [{"gravity_gradient": n} for n in (1e-3, 2e-3)]),
+    ):
+        one, other = (make(env_id, **{name: value}) for value in values)
+        one.reset(seed=0), other.reset(seed=0)
+        with refused_and_unchanged(one, f"of an env with the same {owner}, "):
+            one.set_state(other.get_state())
 
 
 # Three seconds of random torques are too much for its wheels.

@@ -112,6 +112,7 @@ def test_a_copy_of_an_env_that_was_drawn_goes_on_with_the_same_pictures():
     env = drawn("RigidTop-v0")
     env.render()
     copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
+    pygame.quit()  # as other envs do when they close
     env.step(np.full(3, 0.3))
     for other in copies:
         other.step(np.full(3, 0.3))
@@ -174,6 +175,10 @@ def test_a_window_shows_each_step_until_it_is_closed_and_needs_a_screen(monkeypa
     assert env.render() is None
     env.close()
     assert not pygame.display.get_init()
+    vector = many("RigidTop-v0", n=2, render_mode="human")
+    for _ in range(2):  # opened again, closed again
+        vector.reset(seed=5), vector.close()
+        assert not pygame.display.get_init()
     monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")  # SDL's last resort
     with pytest.raises(Error, match="needs a screen"):
         env.reset()

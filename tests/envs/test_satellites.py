@@ -15,6 +15,7 @@ from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
 from rbgym.envs.actuators import Lag, MagneticCoils, ReactionWheels
 from rbgym.envs.base import AttitudeEnv
+from rbgym.envs.layers import plain, rebuilt
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.satellites import SATELLITES, Satellite
 from rbgym.envs.tasks.cubesat import AttitudeSlewEnv
@@ -92,6 +93,11 @@ def test_a_satellite_with_thrusters_docks_and_one_with_wheels_and_coils_empties_
     heavy = make("MomentumDumping-v0", satellite=mine)
     assert heavy.task.momentum == pytest.approx(0.1)  # of 3 instead of 0.03
     assert heavy.actuator.other == MagneticCoils(dipole=40.0)
+    full = mine | {"wheels": wheels | {"start": 0.6}}
+    again = rebuilt(plain(Satellite(**mine)))  # does not name a start either
+    for satellite, dumping, slew in (mine, 0.4, 0.1), (full, 0.6, 0.6), (again, 0.4, 0.1):
+        assert make("MomentumDumping-v0", satellite=satellite).actuator.wheels.start == dumping
+        assert make("ReactionWheelSlew-v1", satellite=satellite).actuator.start == slew
 
 
 @pytest.mark.parametrize("name", ["innocube-3u", "microsat-330"])

@@ -9,6 +9,7 @@ from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.parts.sensors import Instruments
+from rbgym.envs.parts.uncertainty import Noisy
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 from refusals import refused
 
@@ -134,6 +135,7 @@ def test_a_star_tracker_says_what_is_new_and_nothing_of_what_it_cannot_see():
     assert [*alone.columns] == ["star_tracker", "star_tracker_valid"]
 
 
+@pytest.mark.compiled
 def test_gyros_that_count_lose_no_angle():
     q, rates = 1e-3, np.array([[0.00123, 0, 0], [0, -0.0377, 0], [0, 0, 0.5]])
     env = many(SLEW, 3, sensor={"gyro": {"quantisation": q}})
@@ -144,6 +146,9 @@ def test_gyros_that_count_lose_no_angle():
     assert np.abs(angles[-1] - 3.0 * rates).max() <= 0.5 * q + 1e-5
     assert len(np.unique(np.round(counts[:, 0, 0]))) == 2  # 0 or 1, an eighth of the time
     np.testing.assert_array_equal(at(env, STILL, rates)[0], start)  # without the last remainder
+    tiny = many(SLEW, 3, sensor={"gyro": {"quantisation": 1e-22}})  # more counts than integers
+    at(tiny, STILL, rates)
+    np.testing.assert_allclose(seen_of(tiny, 3)[-1, :, 4:], rates, rtol=0, atol=1e-7)
 
 
 @refused(
@@ -159,6 +164,8 @@ def test_gyros_that_count_lose_no_angle():
     ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys from"),
     ({"gyros": {}}, "did you mean 'gyro'"),
     (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
+    (Noisy(rate=math.nan), r"sensor\['rate'\] must be in \[0, 1\], got nan"),
+    (Noisy(rate_bias=-1.0), r"sensor\['rate_bias'\] must be in \[0, 1\], got -1.0"),
 )
 def test_wrong_numbers_of_instruments_are_refused(sensor):
     make(SLEW, sensor=sensor)

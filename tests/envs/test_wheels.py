@@ -221,7 +221,7 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
     ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
     ({"start": 1.5}, r"start must be in \[0, 1\]"),
     ({"torque": 0.1, "momentum": 4.0, "inertia": 1e-4}, "inertia must be at least 0.0004"),
-    ({"torque": 1e-3, "coulomb": 1e-3}, "coulomb must be less than the motor's 0.001 N m"),
+    ({"torque": 1e-3, "coulomb": 1e-3}, "coulomb must be less than its torque, 0.001 N m"),
 )
 def test_wheels_that_cannot_be_are_refused(arguments):
     ReactionWheels(**arguments)

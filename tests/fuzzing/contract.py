@@ -29,7 +29,7 @@ COUNTS = {"steps", "substeps", "num_envs", "episodes", "size", "generations", "p
 _SIGNATURE = (
     "positional argument",
     "keyword argument",
-    "takes at most",
+    "at most",
     "takes at least",
     "Expect the `max_episode_steps`",
 )

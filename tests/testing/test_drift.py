@@ -13,20 +13,18 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize(
     ("errors", "trend"),
-    [
-        (1e-9 * K, "grows linearly"),
-        (1e-9 * K + 2e-8 * np.sin(K) ** 2, "grows linearly"),
-        (1e-3 * np.sin(0.05 * K) ** 2, "oscillates"),
-        (1e-3 * (1 - np.exp(-0.05 * K)), "oscillates"),
-        (1e-12 * K**3, "grows faster than linearly"),
-        (1e-12 * np.exp(0.02 * K), "grows faster than linearly"),
-        (np.abs(RNG.normal(size=1001)) * 1e-16, "at round-off"),
-        (0.0 * K, "at round-off"),
-        (1e-6 * np.sqrt(K), "wanders"),
-        (1e-3 * K[:5], "too short to tell"),
-    ],
+    [(1e-9 * K, "grows linearly"),
+     (1e-9 * K + 2e-8 * np.sin(K) ** 2, "grows linearly"),
+     (1e-3 * np.sin(0.05 * K) ** 2, "oscillates"),
+     (1e-3 * (1 - np.exp(-0.05 * K)), "oscillates"),
+     (1e-12 * K**3, "grows faster than linearly"),
+     (1e-12 * np.exp(0.02 * K), "grows faster than linearly"),
+     (np.abs(RNG.normal(size=1001)) * 1e-16, "at round-off"),
+     (0.0 * K, "at round-off"),
+     (1e-6 * np.sqrt(K), "wanders"),
+     (1e-3 * K[:5], "too short to tell")],
     ids=lambda value: value if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_the_trend_is_recognised(errors, trend):
     assert drift(errors).trend == trend
 

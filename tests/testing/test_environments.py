@@ -88,14 +88,12 @@ def test_the_top_shows_its_symmetries_too():
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("potential", "axis"),
-    [
-        (None, None),
-        (NoPotential(), None),
-        (HeavyTop(1.0), [0, 0, 1]),
-        (SoftWall(), [0, 0, 1]),
-        (GravityGradient(1.0, (0.6, 0.0, 0.8)), [0.6, 0, 0.8]),
-    ],
-)
+    [(None, None),
+     (NoPotential(), None),
+     (HeavyTop(1.0), [0, 0, 1]),
+     (SoftWall(), [0, 0, 1]),
+     (GravityGradient(1.0, (0.6, 0.0, 0.8)), [0.6, 0, 0.8])],
+)  # fmt: skip
 def test_the_potential_says_which_momentum_is_kept(potential, axis):
     env = FreeBody()
     env.potential = potential
@@ -115,15 +113,13 @@ def test_a_correct_foreign_environment_passes_over_many_episodes():
 
 @pytest.mark.parametrize(
     ("step", "check"),
-    [
-        (steps.planar_rotations, "energy"),
-        (steps.overturning, "momentum"),
-        (steps.growing_quaternion, "norm"),
-        (steps.faster_upward, "equivariance"),
-        (steps.one_way, "time_reversal"),
-    ],
+    [(steps.planar_rotations, "energy"),
+     (steps.overturning, "momentum"),
+     (steps.growing_quaternion, "norm"),
+     (steps.faster_upward, "equivariance"),
+     (steps.one_way, "time_reversal")],
     ids=lambda value: value if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_each_fault_of_a_foreign_environment_is_named(step, check):
     assert measure(foreign(step, horizon=200)).broken == (check,)
 

@@ -15,14 +15,10 @@ INERTIA = steps.INERTIA
 
 @pytest.mark.parametrize(
     ("step", "order"),
-    [
-        (steps.explicit_euler, 1),
-        (steps.planar_rotations, 2),
-        (integrator_step(INERTIA, "quat_em"), 2),
-        (steps.runge_kutta_4, 4),
-    ],
+    [(steps.explicit_euler, 1), (steps.planar_rotations, 2),
+     (integrator_step(INERTIA, "quat_em"), 2), (steps.runge_kutta_4, 4)],
     ids=["explicit_euler", "planar_rotations", "quat_em", "runge_kutta_4"],
-)
+)  # fmt: skip
 def test_the_measured_order_is_the_known_one(step, order):
     measured = measure_order(step, INERTIA)
     assert measured.attitude == pytest.approx(order, abs=0.1)
@@ -41,13 +37,11 @@ def test_order_is_measured_in_attitude_and_momentum_apart():
 
 @pytest.mark.parametrize(
     ("name", "rates", "dt", "order"),
-    [
-        ("akw:4", (0.5, 0.7, 0.3), 0.01, 4),
-        ("pdmv", (0.5, 0.7, 0.3), 0.05, 6),
-        ("mkrk_gauss4", (0.5, 0.7, 0.3), 0.013, 4),
-        ("forward_euler", (5e-7, 7e-7, 3e-7), 0.01, 1),  # hides in round-off over 20 dt
-    ],
-)
+    [("akw:4", (0.5, 0.7, 0.3), 0.01, 4),
+     ("pdmv", (0.5, 0.7, 0.3), 0.05, 6),
+     ("mkrk_gauss4", (0.5, 0.7, 0.3), 0.013, 4),
+     ("forward_euler", (5e-7, 7e-7, 3e-7), 0.01, 1)],  # hides in round-off over 20 dt
+)  # fmt: skip
 def test_where_errors_are_round_off_the_order_is_measured_with_longer_steps(name, rates, dt, order):
     # One error above round-off beside one below it gave slopes such as 0.35.
     step = integrator_step(INERTIA, name)

@@ -17,15 +17,10 @@ INERTIA = steps.INERTIA
 
 @pytest.mark.parametrize(
     "step",
-    [
-        steps.exact,
-        integrator_step(INERTIA, "quat_em"),
-        steps.in_place,
-        steps.OneBuffer(),
-        steps.either_sign,
-    ],
+    [steps.exact, integrator_step(INERTIA, "quat_em"), steps.in_place, steps.OneBuffer(),
+     steps.either_sign],
     ids=["exact", "quat_em", "in_place", "one_buffer", "either_sign"],
-)
+)  # fmt: skip
 def test_a_correct_step_passes_every_check_without_a_hint(step):
     fidelity = measure(step, inertia=INERTIA)
     assert [verdict.passed for verdict in fidelity.verdicts] == [True] * len(CHECKS), fidelity

@@ -49,6 +49,7 @@ static void torque(const sight *now, real u[3])
         }
     }
     nearer(wanted, v);
+    ease(v);
     turning(v, now->omega, now->wanted, now->swing, u);
     add_gyroscopic_torque(now->omega, u);
     limit(u);

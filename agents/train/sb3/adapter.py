@@ -151,8 +151,8 @@ def make_sb3_env(
     **kwargs: Any,
 ) -> VecMonitor:
     """Make n lanes of a registered env for SB3: `make_vec`, adapter and VecMonitor. env_id: of an
-    env with a native vector env, also "module:Env-v0". seed: of all lanes; None for fresh entropy.
-    render_mode, kwargs: arguments of the env."""
+    env with a native vector env, also "module:Env-v0". seed: draws those of the lanes, which are
+    not s + i; None for fresh entropy. render_mode, kwargs: arguments of the env."""
     native = creator_of(spec_of(env_id).vector_entry_point)
     if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
         raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")

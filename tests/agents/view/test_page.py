@@ -93,6 +93,8 @@ def test_values_beyond_a_control_are_brought_within_it(page):
     scenario = page.controls.scenario()
     assert (scenario.tilt, scenario.size[0], scenario.body) == (180.0, 0.1, "box")
     assert (scenario.rates[2], scenario.schemes) == (-40.0, ())
+    page.controls.next_seed()
+    assert page.controls.scenario().seed == 1000
 
 
 def pushed_steps(line, page, dt):

@@ -192,10 +192,10 @@ def test_the_command_line_asks_for_a_run_for_each_scheme_or_policy():
     free = scenario_of(None, ("akw",), ())
     assert (free.env_id, free.schemes) == (None, ("akw",))
     assert scenario_of(None, (), ()).schemes == Scenario().schemes
-    task = scenario_of("AttitudeSlew-v1", (), ("pd", "bang_bang"))
+    task = scenario_of("AttitudeSlew-v1", (), ("pd", "ilqr"))  # which knows no push
     assert task.schemes == (OWN, OWN)
     names = [run.name for run in task.simulation().runs]
-    assert names == ["pd, exact:4", "bang_bang, exact:4"]
+    assert names == ["pd, exact:4", "ilqr, exact:4"]
     both = scenario_of("AttitudeSlew-v1", ("akw", "imidm"), ("pd",))
     assert [run.name for run in both.simulation().runs] == ["pd, akw", "pd, imidm"]
 
