@@ -83,8 +83,6 @@ class Job:
                 raise ValueError(f"{name} must be a path, got {value!r}")
         if Path(self.out).is_file():
             raise ValueError(f"out must be a folder, got the file {str(self.out)!r}")
-        if not str(self.out) or (not self.resume and Path(self.out) == Path()):
-            raise ValueError(f"out must name a folder, got {str(self.out)!r}")
         if self.init_from and Path(self.init_from).resolve() == Path(self.out).resolve():
             raise ValueError(f"out must be another folder than init_from, got {str(self.out)!r}")
         if self.init_from and self.algo not in ("auto", "apg"):

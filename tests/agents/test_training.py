@@ -221,7 +221,7 @@ def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     ({"hyperparameters": 3}, "hyperparameters must be a path, got 3"),
     ({"out": __file__}, "out must be a folder, got the file"),
     ({"out": ""}, "out must name a folder, got ''"),
-    ({"out": Path(), "resume": False}, r"out must name a folder, got '\.'"),
+    ({"out": Path()}, r"out must name a folder, got '\.'"),
     ({"resume": 0}, "resume must be True or False, got 0"),
     ({"timestep": 100}, "arguments must have keys from .*'timestep'; did you mean 'timesteps'"),
     ({"changes": {"policy_kwargs": {"net_arch": [64, {"pi": [8]}]}}}, "ppo are refused"),
