@@ -53,7 +53,7 @@ class RunFolder:
         run's. restore: reads the checkpoint, or raises ValueError before a finished run loses its
         results; or why nothing can read it."""
         there = read_json(self.config) if self.config.exists() else config
-        if lacking := [key for key in IDENTITY if key not in there]:
+        if lacking := [key for key in ("env_id", "algo") if key not in there]:
             raise ValueError(
                 f"{str(self.config)!r} must be of a run, got one without {', '.join(lacking)}: "
                 "take another folder"

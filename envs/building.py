@@ -202,7 +202,7 @@ class Building:
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.resolve(given.termination, limits, own)
-        if (speed := goal.least_speed()) >= ends.limits.rate:
+        if (speed := goal.least_speed()) - task.rate >= ends.limits.rate:
             name = "termination['rate_limit']" if ends.limits.rate < limits.rate else "rate_limit"
             raise ValueError(
                 f"{name} must be above the goal's {speed:.4g} rad/s, got {ends.limits.rate!r}"

@@ -126,7 +126,8 @@ class Task:
         if isinstance(wanted.initial, str):
             named("initial", wanted.initial, task.categories, " or a dict")
             said["initial"] = task.categories[wanted.initial]
-        if "torque" in (drawn := layers.arguments.get("randomization", {})):  # of the difficulty
+        drawn, asked = layers.arguments.get("randomization", {}), said.get("randomization")
+        if "torque" in drawn and not (isinstance(asked, Mapping) and "torque" in asked):
             parts = merge(layers.arguments.get("actuator"), said.get("actuator", ()))
             given_one = any(isinstance(one, Effector) for one in parts)
             if given_one and not any(one.uses_limits for one in parts):

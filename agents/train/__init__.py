@@ -69,7 +69,7 @@ def train(
     ours, shown = isinstance(algo, str) and algo in _OTHERS, progress is not False
     job = Job(env_id, algo, out, seed, hyperparameters, changes, env_kwargs, init_from,
               resume is None or flag("resume", resume), shown, report)  # fmt: skip
-    if Path(out) == Path():  # as of an empty variable of a shell
+    if Path(out) == Path() and not Path("config.json").exists():  # as of an empty shell variable
         raise ValueError(f"out must name a folder, got {str(out)!r}")
     own = keys("train's other arguments", more, ("timesteps", "callbacks", *sorted(_OF_SB3)))
     given = {name: value for name, value in own.items() if value is not None}

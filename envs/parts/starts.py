@@ -55,9 +55,9 @@ class Start(Part):
                     f"got {getattr(new, low)}"
                 )
         new.refuse(limits, goal)
-        if new.least_speed() >= limits.rate:
+        if new.least_speed() > limits.rate:
             raise ValueError(
-                f"initial must have rates below the limit of {limits.rate:g} rad/s, where episodes "
+                f"initial must have rates up to the limit of {limits.rate:g} rad/s, where episodes "
                 f"end, got at least {new.least_speed():.4g}"
             )
         return new

@@ -309,7 +309,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"initial": []}, "initial must be a dict"),
     (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
     ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "where episodes end"),
-    ("Detumble-v1", {"termination": {"rate_limit": 0.02}}, "initial must have rates below the l"),
+    ("Detumble-v1", {"termination": {"rate_limit": 0.02}}, "initial must have rates up to the l"),
     ("ScalableSpin-v0", {"termination": {"rate_limit": 0.5}}, "limit of 0.5 rad/s.*at least 1;"),
     ("IntermediateAxis-v0", {"termination": {"rate_limit": 5.0}},
      r"termination\['rate_limit'\] must be above the goal's 10 rad/s, got 5.0"),
