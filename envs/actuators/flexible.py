@@ -135,8 +135,8 @@ class FlexibleModes(Element):
         if np.any(damping**2 * m >= _MOST_DAMPED):
             raise ValueError(
                 "FlexibleModes.damping must be less than "
-                f"{np.sqrt(_MOST_DAMPED / m).min():.3g} with this coupling and this body, or a "
-                f"mode would not vibrate, got {self.damping!r}"
+                f"{np.sqrt(_MOST_DAMPED / m).min():.3g} with this body and coupling (of slosh: its "
+                f"mass and place), or a mode would not vibrate, got {self.damping!r}"
             )
         scales = [one for column in self.columns(setting.rate) for one in np.array(column.scale)]
         return Modes(self.coupling, self.frequency, self.damping, tuple(map(float, scales)))

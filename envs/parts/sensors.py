@@ -514,7 +514,7 @@ class Instruments(Sensor):
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
                 f"sensor must be of a body that turns by at most {_MOST_TURN:g} rad in a control "
-                f"period, got one with a rate limit of {rate_limit:g} rad/s and dt {dt!r}"
+                f"period, got one with rate_limit {rate_limit:g} rad/s and dt {dt!r}"
             )
         late = math.floor(self.latency / dt + 0.5)
         if late > max(math.floor(self.period / dt + 0.5), 1):
