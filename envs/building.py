@@ -383,8 +383,8 @@ class Building:
 
 
 def _listed(value: Any) -> list[Any]:
-    """The names in a list; a single name as a list."""
-    return list(value) if isinstance(value, list | tuple) else [value]
+    """The names in a list or array; a single name as a list."""
+    return list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
 
 
 def _or(given: Any, default: Any) -> Any:

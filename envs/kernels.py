@@ -293,7 +293,7 @@ def _draw_lane(rows, buffer, i, block):
         put_quaternion(buffer, i, Q, q)
         put_vector(buffer, i, _RATES, omega)
         over = rows.parts.ends.margin(rows, buffer, i, q, omega) < 0.0
-        over = over | rows.parts.constraints.obstructs(rows, buffer, i, q)
+        over = over | rows.parts.constraints.obstructs(rows, buffer, i, q, omega)
         buffer[i + _UNDRAWN * LANES] = 1.0 if over else 0.0
 
 
@@ -303,7 +303,7 @@ def _begin_lane(rows, buffer, i):
     physics, parts, actuator = rows.physics, rows.parts, rows.physics.actuator
     seed, episode = _key(rows, buffer, i)
     q, omega = quaternion(buffer, i, Q), vector(buffer, i, _RATES)
-    parts.constraints.obstructs(rows, buffer, i, q)
+    parts.constraints.obstructs(rows, buffer, i, q, omega)
     q, omega = physics.frame.in_principal_axes(physics, buffer, i, q, omega)
     q = polished(q)
     put_quaternion(buffer, i, Q, q)

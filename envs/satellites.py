@@ -67,6 +67,8 @@ class Satellite:
                 object.__setattr__(self, name, made_or_given(f"Satellite.{name}", kind, value))
         for name in ("dt", "angle", "rate", "seconds"):
             object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
+        if self.angle > math.pi:
+            raise ValueError(f"Satellite.angle must be at most pi, got {self.angle!r}")
         if self.force is not None:
             positive("Satellite.force", self.force)
         if self.torque is not None:
@@ -169,6 +171,11 @@ class Satellite:
         if not 1e-100 < limit < 1e100:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
+            )
+        if self.rate > limit and not task.split:
+            raise ValueError(
+                f"Satellite.rate must be at most {limit:.4g} rad/s, the largest rate of its slews, "
+                f"got {self.rate!r}"
             )
         k, changes = limit / task.rate_limit, dict[str, Any]()
         if isinstance(task.shape, Approach | Closeness):

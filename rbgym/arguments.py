@@ -59,13 +59,13 @@ def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def unit(name: str, value: ArrayLike, size: int = 4, slack: float = 1e-6) -> Array:
-    """A fresh vector (size,) whose length differs from 1 by at most `slack`."""
+def unit(name: str, value: ArrayLike, size: int = 4) -> Array:
+    """A fresh unit vector (size,). The length of `value` may be off by 1e-6, as of float32."""
     vector = finite(name, value, (size,))
     # The first test avoids overflow in the length.
-    if np.abs(vector).max() > 2.0 or abs(np.linalg.norm(vector) - 1.0) > slack:
+    if np.abs(vector).max() > 2.0 or abs((length := np.linalg.norm(vector)) - 1.0) > 1e-6:
         raise ValueError(f"{name} must have unit length, shape ({size},), got {value!r}")
-    return vector
+    return vector if abs(length - 1.0) < 1e-9 else np.asarray(vector / length)
 
 
 def is_number(value: Any) -> bool:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import Array, finite, positives, quietly
+from rbgym.arguments import Array, finite, positives, quietly, unit
 from rbgym.inertia import check_center, full_tensor, inertials, point_inertia, principal_axes
 from rbgym.quaternion import from_matrix, normalized, to_matrix
 
-_UNIT = 1e-9  # how far a given rotation may be from a unit quaternion or orthogonal matrix
+_ORTHOGONAL = 1e-9  # how far a given matrix may be from an orthogonal one
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -264,9 +264,7 @@ def _rotation_matrix(rotation: ArrayLike | None) -> Array:
         return np.eye(3)
     array = finite("rotation", rotation, (4,), (3, 3))
     if array.ndim == 1:
-        if abs(np.linalg.norm(array) - 1) > _UNIT:
-            raise ValueError(f"rotation must be a unit quaternion, got {array.tolist()}")
-        return to_matrix(normalized(array))
-    if np.max(np.abs(array @ array.T - np.eye(3))) > _UNIT or np.linalg.det(array) < 0:
+        return to_matrix(normalized(unit("rotation", array)))
+    if np.max(np.abs(array @ array.T - np.eye(3))) > _ORTHOGONAL or np.linalg.det(array) < 0:
         raise ValueError(f"rotation must be a proper rotation matrix, got {array.tolist()}")
     return array

@@ -87,7 +87,7 @@ def test_one_call_of_many_steps_equals_many_calls_of_one(name):
 
 
 def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
-    batch = Batch(RigidBody([6, 8, 3]), size=3)
+    batch = Batch(RigidBody([6, 8, 3]), size=np.uint8(3))
     batch.set_state(Q, OMEGA)
     batch.advance(0.1, 100)
     padding = batch.buffer.reshape(batch.block_rows, layout.LANES)[:, 3:]

@@ -153,7 +153,8 @@ class Nominal:
             place = self.places[name]
             good &= ~((numbers < place.low) | (numbers > place.high)).any(axis=1)  # nan: the env's
             if name == "inertia":
-                good &= (numbers.min(axis=1) > 0) & (2 * numbers.max(axis=1) < numbers.sum(axis=1))
+                most = (0.5 + 1e-12) * numbers.sum(axis=1)  # a flat body has half of the sum
+                good &= (numbers.min(axis=1) > 0) & (numbers.max(axis=1) <= most)
         return good
 
     def options(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
     with np.errstate(all="ignore"):
         frozen = made(f"{argument}: {kind}", kinds[kind], numbers)
     if not np.isfinite(frozen.ppf(0.5)):
-        raise ValueError(f"{argument}: {kind} must have {names} in order, got {given[kind]!r}")
+        raise ValueError(f"{argument}: {kind} must have {names} in order and a width, got {given[kind]!r}")
     return lambda u: np.asarray(frozen.ppf(u))
 
 

@@ -304,7 +304,7 @@ class Detour(AttitudePD):
         ):
             raise ValueError(f"cones must be pairs of an axis and an angle, got {self.cones!r}")
         for n, (axis, half) in enumerate(self.cones):
-            unit(f"cones[{n}][0]", axis, 3, 1e-6)
+            unit(f"cones[{n}][0]", axis, 3)
             in_range(f"cones[{n}][1]", half, 0.0, np.pi)
         self.least = count("column", self.column) + 3 * len(self.cones)
 

@@ -307,7 +307,10 @@ class RecurrentNetwork:
         if before.shape != (2, *shape):
             raise ValueError(f"state must have the shape {(2, *shape)}, got {before.shape}")
         if episode_start is not None:
-            begins = np.broadcast_to(np.asarray(episode_start, dtype=np.bool_), len(x))
+            begins = np.asarray(episode_start, dtype=np.bool_)
+            if begins.shape not in ((), (1,), (len(x),)):
+                raise ValueError(f"episode_start must be bools ({len(x)},), got {episode_start!r}")
+            begins = np.broadcast_to(begins, len(x))
             before = before * ~begins[:, None]
         after = np.empty_like(before)
         if self.normalizer is not None:

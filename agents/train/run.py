@@ -73,7 +73,8 @@ class Job:
     report: Callable[[str], None] = lambda message: None
 
     def __post_init__(self) -> None:
-        if count("seed", self.seed, least=0) >= 2**32:
+        object.__setattr__(self, "seed", count("seed", self.seed, least=0))
+        if self.seed >= 2**32:
             raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed!r}")
         if not isinstance(self.changes, Mapping | None):
             raise ValueError(f"changes must be a dict of hyperparameters, got {self.changes!r}")
@@ -95,7 +96,7 @@ def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict
     content = {
         "env_id": job.env_id,
         "algo": job.algo,
-        "seed": int(job.seed),
+        "seed": job.seed,
         "timesteps": None,
         "threads": None,
         "hyperparameters": dict(hyperparameters),

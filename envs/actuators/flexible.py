@@ -113,7 +113,7 @@ class FlexibleModes(Element):
         """
         mass = positive("FlexibleModes.slosh: mass", mass)
         at = finite("FlexibleModes.slosh: place", place, (3,))
-        along = unit("FlexibleModes.slosh: axis", axis, 3, 1e-6)
+        along = unit("FlexibleModes.slosh: axis", axis, 3)
         across = np.cross(along, np.eye(3)[np.abs(along).argmin()])
         across /= np.linalg.norm(across)
         coupling = np.sqrt(mass) * np.cross(at, [across, np.cross(along, across)])

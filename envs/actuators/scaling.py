@@ -71,8 +71,8 @@ class Scaling(Effector):
         return replace(super().scheme(integrator), scheme=FreeScale())
 
     def rest(self, batch: Batch) -> None:
-        row = batch.physics.memory_row()
-        batch.put_rows(row, np.tile([1.0, 0.0], (batch.size, 1)))
+        row, rows = batch.physics.memory_row(), batch.block_view()  # of spare lanes too
+        rows[:, row], rows[:, row + 1], rows[:, row + REFERENCE : row + REFERENCE + 3] = 1, 0, 1
         batch.put_rows(row + REFERENCE, np.array([body.moments for body in batch.bodies]))
 
     def places(self, physics: Physics) -> dict[str, tuple[int, int]]:

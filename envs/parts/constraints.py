@@ -70,8 +70,8 @@ class Limited(Constraints, More):
         size, words = self.width(), "The direction of each cone"
         return (Column("keep_out", size, frame=BODY, words=words),) if size else ()
 
-    def obstructs(self, rows, buffer, i, q):
-        goal, bad = rows.parts.goal, False
+    def obstructs(self, rows, buffer, i, q, omega):
+        goal, bad = rows.parts.goal, self.ends & (dot(omega, omega) > self.rate**2)
         target = rows.parts.reference.start_attitude(rows, buffer, i, goal.target(rows, buffer, i))
         middle = _half_way(target, q)
         for n in range(self.cone_count()):
@@ -148,7 +148,7 @@ def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vec
     given, numbers = keys(label, value, entries), start._asdict()
     if len(given) < len(entries):
         raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
-    axis, wanted = unit(f"{label}['axis']", given["axis"], 3, 1e-9), given["direction"]
+    axis, wanted = unit(f"{label}['axis']", given["axis"], 3), given["direction"]
     half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
     if isinstance(wanted, str) and wanted == "between":
         if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
@@ -157,7 +157,7 @@ def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vec
                 f"half_angle of {half:.4g} rad away from a target, got 'between'"
             )
         return triple("axis", axis), _BETWEEN, math.cos(half)
-    direction = unit(f"{label}['direction']", wanted, 3, 1e-9)
+    direction = unit(f"{label}['direction']", wanted, 3)
     if not numbers.get("target_angle") and goal.reaches(axis, direction, half):
         raise ValueError(
             f"{label} must leave the goal free, but its cone of {half:.4g} rad covers it"
@@ -195,5 +195,11 @@ def resolve(
         raise ValueError(
             f"constraints['rate'], which ends episodes, must be above the {least:.4g} rad/s of "
             f"starts or goal, got {given['rate']!r}"
+        )
+    begins = getattr(effector.rotors, "start", 0.0)
+    if ends and given.get("momentum", math.inf) < begins:
+        raise ValueError(
+            "constraints['momentum'], which ends episodes, must be at least the "
+            f"{begins:.4g} with which wheels begin, got {given['momentum']!r}"
         )
     return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), **limits, ends=ends)

@@ -228,7 +228,7 @@ def _surfaces(name: str, value: Any) -> tuple[Any, ...]:
         if (normal := given.get("normal")) is None:
             found.append(Sphere(area, centre))
         else:
-            across = unit(f"{label}['normal']", normal, 3, 1e-6)
+            across = unit(f"{label}['normal']", normal, 3)
             found.append(Plate(area, triple(label, across), centre))
     if len({type(one) for one in found}) > 1:
         raise ValueError(f"{name} must have a normal in all surfaces or in none, got {value!r}")
@@ -263,8 +263,10 @@ def resolve_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool |
     given = keys("disturbance", value, kinds)
     if not callable(given.get("torque", callable)):
         raise ValueError(f"disturbance['torque'] must be a callable, got {given['torque']!r}")
-    pull: CircularOrbit | bool | None = given.get("gravity_gradient")
-    if "gravity_gradient" in given and pull is not True:
+    pull = given.get("gravity_gradient")
+    if isinstance(pull, bool | np.bool_):
+        pull = bool(pull) or None
+    elif pull is not None:
         pull = CircularOrbit(in_range("disturbance['gravity_gradient']", pull, 0.0, 1.0))
     constant = triple("disturbance['constant']", given.get("constant", (0, 0, 0)))
     noise = given.get("white_noise", 0.0)

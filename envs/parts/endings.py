@@ -202,8 +202,8 @@ class Constraints(Part):
         """Boresight (body axes) and half angle [rad] of each keep-out cone."""
         return []
 
-    def obstructs(self, rows, buffer, i, q):
-        """Place the cones for a start at q; returns whether start or target lies inside one."""
+    def obstructs(self, rows, buffer, i, q, omega):
+        """Place the cones for a start; returns whether it, or its target, would end the episode."""
         return False
 
     def margin(self, rows, buffer, i, q, omega):

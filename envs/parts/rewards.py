@@ -219,12 +219,15 @@ def resolve(
         named("reward", value, NAMED, ", a dict of weights or a callable")
         weights = NAMED[value]
     elif not callable(value):
-        weights = keys("reward", value, TERMS)
+        given = keys("reward", value, TERMS)
+        weights = {
+            name: in_range(f"reward[{name!r}]", one, -1e9, 1e9) for name, one in given.items()
+        }
         if not any(weights.values()):
             raise ValueError(f"reward must have a weight that is not 0, got {value!r}")
     if weights == NAMED["dense"]:
         return shape  # the dense reward alone needs no sum, which is the quickest
     if type(shape).rows_needed is not Part.rows_needed:
         raise ValueError(f"reward must be 'dense' for a shape with a memory, got {value!r}")
-    numbers = (in_range(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERMS)
-    return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]
+    numbers = tuple(weights.get(name, 0.0) for name in TERMS)
+    return Weighted(shape, rate_limit, DISCOUNT, numbers)  # type: ignore[arg-type]

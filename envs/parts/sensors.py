@@ -510,7 +510,7 @@ class Instruments(Sensor):
                     most = min(most, rate_limit * dt)
                 numbers[field] = in_range(label, getattr(self, field), 0.0, most)
         for axis in (self.boresight, *self.others):
-            unit("sensor['star_tracker']['boresight']", axis, 3, 1e-6)
+            unit("sensor['star_tracker']['boresight']", axis, 3)
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
                 f"sensor must be of a body that turns by at most {_MOST_TURN:g} rad in a control "
@@ -620,4 +620,4 @@ def _normals(value: Any) -> tuple[Vector, ...]:
     name = "sensor['coarse_sun']['normals']"
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MOST_CELLS:
         raise ValueError(f"{name} must be a list of 1 to {_MOST_CELLS} vectors, got {value!r}")
-    return tuple(triple(name, unit(f"{name}[{n}]", one, 3, 1e-6)) for n, one in enumerate(value))
+    return tuple(triple(name, unit(f"{name}[{n}]", one, 3)) for n, one in enumerate(value))

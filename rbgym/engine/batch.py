@@ -67,7 +67,8 @@ class Batch:
         turns: bool = False,
     ) -> None:
         self.integrator = integrators.get(integrator)
-        self.size, self.projection = count("size", size), flag("projection", projection)
+        size = self.size = count("size", size)
+        self.projection = flag("projection", projection)
         each, fields = _bodies(bodies, size), _potentials(potential, size)
         # A user's potential is a constant of the kernel, the numbers of one of ours are rows.
         own = [repr(one) if type(one).of_lane is Potential.of_lane else "" for one in fields]

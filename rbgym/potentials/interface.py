@@ -23,7 +23,6 @@ from rbgym.rows import LANES, parameter, parameters, quaternion
 
 _DIFFERENCE = 1e-5  # step of central differences in o, a unit vector
 _COINCIDENT = 1e-10  # squared distance below which two ends are too close for a difference quotient
-_UNIT = 1e-9  # how far the length of a user's vector may be from 1
 _ZERO = (0.0, 0.0, 0.0)
 
 
@@ -290,7 +289,7 @@ def number(name: str, value: Any) -> float:
 
 def unit_vector(name: str, value: Any) -> Vector:
     """The value of a field as a vector of unit length; raises ValueError."""
-    given = unit(f"potential.{name}", value, 3, _UNIT)
+    given = unit(f"potential.{name}", value, 3)
     x, y, z = (float(v) for v in given / np.linalg.norm(given))
     return (x, y, z)
 

@@ -332,6 +332,7 @@ def test_what_cannot_be_is_drawn_anew_and_the_rest_stays():
     good = nominal.possible({"inertia": as_drawn}, 300)
     assert 30 < (~good).sum() < 150
     np.testing.assert_array_equal(again[good], as_drawn[good])
+    assert nominal.possible({"inertia": np.array([[0.1, 0.1, 0.2]])}, 1)  # a flat body
     for moments in again:
         rbgym.RigidBody(moments)
     with pytest.raises(ValueError, match=f"ones in {(~good).sum()} of 300 runs, inertia of"):

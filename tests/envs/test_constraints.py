@@ -119,6 +119,10 @@ def test_with_ends_the_first_violation_ends_the_episode():
         assert not never.any()
         running &= ~ended
     assert not running.all()
+    slow = many("MagneticDetumble-v1", n=32, constraints=limits)  # starts at up to 0.17 rad/s
+    slow.reset(seed=0)
+    rates = slow.unwrapped.state["angular_velocity"]
+    assert np.linalg.norm(rates, axis=1).max() <= 0.05
 
 
 def test_a_goal_task_shows_directions_behind_its_state():
@@ -161,6 +165,7 @@ def test_cones_are_drawn_about_their_directions_in_the_world():
      "covers it"),
     (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),
     ("Detumble-v1", {"rate": 0.02, "ends": True}, "ends episodes, must be above the 0.03 rad/s"),
+    (WHEELS, {"momentum": 0.1, "ends": True}, "at least the 0.3 with which wheels begin"),
     (SLEW, {"command": 0.0}, r"constraints\['command'\] must be in"),
     (SLEW, {"momentum": 0.5}, "no momentum without wheels"),
     (SLEW, "sun", "constraints must be a dict"),

@@ -278,6 +278,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
     (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
     (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
+    ("RigidTop-v0", {"reward": {"closeness": np.ones(2)}}, r"reward\['closeness'\] must be in"),
     ("RigidTop-v0", {"reward": {}}, "reward must have a weight that is not 0, got"),
     ("RigidTop-v0", {"reward": {"closeness": 0.0, "alive": 0}}, "a weight that is not 0, got"),
     (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),

@@ -91,8 +91,9 @@ def test_a_push_stands_beside_the_gravity_gradient_of_the_difficulty():
     for push in ({"constant": (1e-9, 0, 0)}, lambda state: np.zeros((1, 3))):
         env = make("MagneticPointing-v0", disturbance=push)
         assert type(env.unwrapped.potential) is usual
-    off = {"gravity_gradient": None}
-    assert type(make("MagneticPointing-v0", disturbance=off).unwrapped.potential) is not usual
+    for off in (None, False, np.False_):
+        env = make("MagneticPointing-v0", disturbance={"gravity_gradient": off})
+        assert type(env.unwrapped.potential) is not usual
 
 
 def test_a_callable_torque_adds_to_one_that_is_named():
