@@ -42,7 +42,7 @@ define create_venv
 	    echo "rbgym needs Python 3.11 or later, and PYTHON=$(PYTHON) is not one." >&2; \
 	    echo "Name another: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
 	@echo "creating $(1)"
-	@$(PYTHON) -m venv $(1)
+	@$(PYTHON) -m venv $(if $^,--clear) $(1)
 	@touch $@
 endef
 
@@ -222,7 +222,8 @@ lowest-pins: .venv-release/.tools  ## resolve the lowest versions anew: constrai
 	    .venv-release/bin/uv pip compile -q --python-version 3.11 --resolution lowest-direct \
 	        $(addprefix --extra ,$(subst $(comma), ,$(EXTRAS_OF_VERSIONS))) --no-header --no-annotate \
 	        -c <(grep '^torch==' constraints.txt; echo 'pyparsing<3.3') pyproject.toml \
-	        | grep -vE '^(nvidia|cuda)-|^triton='; } > constraints-lowest.txt
+	        | grep -vE '^(nvidia|cuda)-|^triton='; } > .venv-release/lowest.txt \
+	    && mv .venv-release/lowest.txt constraints-lowest.txt
 
 format: .venv/.dev  ## fix what ruff can fix
 	$(BIN)/ruff check --fix-only
@@ -236,6 +237,9 @@ clean:  ## remove environments, builds and caches; runs/ stays
 # Stamp files: an environment is installed again only when what it is made from has changed.
 .venv/.created $(patsubst %,.venv-%/.created,bench clients lowest newest release rllib wheel wheel-agents):
 	$(call create_venv,$(@D))
+
+# A wheel brings what it asks for: nothing that an older one asked for may be left.
+.venv-wheel/.created .venv-wheel-agents/.created: pyproject.toml
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
 	@echo "installing rbgym[agents,render,view] in .venv"

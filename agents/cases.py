@@ -127,7 +127,8 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an env for training or judging. Adds the `max_episode_steps` that a `satellite`
     needs, unless they are given. Slew: twice the slowest half turn plus the settling time, and at
     least the task's own seconds for a satellite slower than the task's. Tumble or momentum: the
-    task's seconds times the ratio of the least times. Anything else: the task's seconds."""
+    task's seconds times the ratio of the least times. Else the task's seconds or, of a longer
+    period, its steps."""
     kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
     if kwargs.pop("max_episode_steps", None) is not None:  # None changes nothing
         return dict(env_kwargs)

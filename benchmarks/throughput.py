@@ -45,9 +45,7 @@ Found = dict[str, dict[str, dict[str, dict[str, float]]]]  # by threads, case an
 
 def gymnasium(env_id: str, lanes: int, **options: Any) -> Timed:
     """One env as `gym.make` gives it, or a vector env."""
-    if lanes == 1:
-        return one(env_id, wrapped=True, **options)
-    return many(env_id, lanes, **options)
+    return one(env_id, **options) if lanes == 1 else many(env_id, lanes, **options)
 
 
 def on_threads(threads: int, step: Timed) -> Timed:
@@ -88,7 +86,7 @@ def timed(steps: Mapping[Key, Timed], lanes: int, quick: bool) -> dict[Key, dict
     thread the gain over one."""
     rounds, seconds = (3, 0.01) if quick else (9, 0.1)
     by_name = {f"{name}|{n}": step for (name, n), step in steps.items()}
-    times = interleaved(by_name, rounds, seconds, lambda: None)
+    times = interleaved(by_name, rounds, seconds)
     base = times[f"{CARTPOLE}|1"]
     found = {}
     for name, n in steps:

@@ -9,42 +9,29 @@ import gymnasium as gym
 
 # Steps so often and returns how long the steps took [s], by a clock.
 Timed = Callable[[int], float]
-Clock = Callable[[], float]
-
-NATIVE = "vector_entry_point"
-
-LANES = 1024
 
 
-def many(
-    env_id: str, lanes: int, clock: Clock = time.perf_counter, mode: str = NATIVE, **kwargs: Any
-) -> Timed:
+def many(env_id: str, lanes: int, **kwargs: Any) -> Timed:
     """Steps of a vector env of so many lanes under random actions, autoreset included."""
-    env = gym.make_vec(env_id, num_envs=lanes, vectorization_mode=mode, **kwargs).unwrapped
+    kwargs |= {"num_envs": lanes, "vectorization_mode": "vector_entry_point"}
+    env = gym.make_vec(env_id, **kwargs).unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
     actions = [env.action_space.sample() for _ in range(16)]
 
     def run(steps: int) -> float:
-        start = clock()
+        start = time.perf_counter()
         for k in range(steps):
             _observations, _rewards, _terminated, _truncated, _infos = env.step(actions[k % 16])
-        return clock() - start
+        return time.perf_counter() - start
 
     return run
 
 
-def one(
-    env_id: str, clock: Clock = time.perf_counter, wrapped: bool = False, **kwargs: Any
-) -> Timed:
-    """Steps of one env under random actions, resets left out; wrapped: as `gym.make` gives it."""
+def one(env_id: str, **kwargs: Any) -> Timed:
+    """Steps of one env, as `gym.make` gives it, under random actions, resets left out."""
     env = gym.make(env_id, **kwargs)
     env.action_space.seed(0)
-    return stepping(env if wrapped else env.unwrapped, clock)
-
-
-def stepping(env: Any, clock: Clock = time.perf_counter) -> Timed:
-    """Steps of one Gymnasium env under random actions, resets left out."""
     env.reset(seed=0)
     actions = [env.action_space.sample() for _ in range(16)]
 
@@ -52,26 +39,23 @@ def stepping(env: Any, clock: Clock = time.perf_counter) -> Timed:
         total, k = 0.0, 0
         while k < steps:
             env.reset()
-            ended, start = False, clock()
+            ended, start = False, time.perf_counter()
             while k < steps and not ended:
                 _observation, _reward, terminated, truncated, _info = env.step(actions[k % 16])
                 ended, k = terminated or truncated, k + 1
-            total += clock() - start
+            total += time.perf_counter() - start
         return total
 
     return run
 
 
-def interleaved(
-    cases: Mapping[str, Timed], rounds: int, seconds: float, after_round: Callable[[], None]
-) -> dict[str, list[float]]:
+def interleaved(cases: Mapping[str, Timed], rounds: int, seconds: float) -> dict[str, list[float]]:
     """Times [s] of one step, case after case in every round, each for about so many seconds."""
     steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, run in cases.items():
             times[name].append(run(steps[name]) / steps[name])
-        after_round()
     return times
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.record import Say, main
 
 ENV = "RigidTop-v0"
-EVERY = 16384  # env steps between two looks at the test set
+EVERY = 16384  # env steps between two looks at the validation set
 
 
 def measure(quick: bool, say: Say) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def section(env_id: str, content: dict[str, Any]) -> str:
 def verdict(card: dict[str, Any]) -> str:
     """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
 
-    As good: its success rate is at least the law's lower bound, of the 95 % interval. The best has
-    the most success, then settles first, then takes the least effort, as rows are sorted.
+    A rate below the other's 95 % interval is less, any other as good. The best has the most
+    success, then settles first, then takes the least effort, as rows are sorted.
     """
     rows = card["rows"].items()
     laws = [(name, row["merits"]["all"]) for name, row in rows if not row["origin"]]
@@ -60,7 +60,9 @@ def verdict(card: dict[str, Any]) -> str:
     if learned["success_rate"] < best["success_interval"][0]:
         return f"**Learning loses here**: `{name}` succeeds less often than `{law}`, {figures}."
     times = learned["settling_time"], best["settling_time"]
-    said = f"The trained policy (`{name}`) succeeds as often as the best law (`{law}`), {figures}"
+    more = best["success_rate"] < learned["success_interval"][0]
+    often = "more often than" if more else "as often as"
+    said = f"The trained policy (`{name}`) succeeds {often} the best law (`{law}`), {figures}"
     if None in times:
         return f"{said}."
     share = round(100 * (times[0] / times[1] - 1))

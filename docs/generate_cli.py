@@ -66,13 +66,12 @@ def current(page: str) -> str:
 def main(check: bool) -> int:
     """Write or check the page; the exit status."""
     page = PAGE.read_text("utf-8")
-    if page == current(page):
-        return 0
-    if check:
+    stale = page != (new := current(page))
+    if stale and check:
         print(f"{PAGE.name} is not current: run python docs/generate_cli.py")
-        return 1
-    PAGE.write_text(current(page), "utf-8")
-    return 0
+    elif stale:
+        PAGE.write_text(new, "utf-8")
+    return int(check and stale)
 
 
 if __name__ == "__main__":

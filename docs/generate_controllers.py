@@ -9,7 +9,6 @@ controllers again.
 
 import inspect
 import json
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -93,9 +92,8 @@ def cell(found: dict[str, Any] | None) -> str:
 
 
 def digits(value: float) -> str:
-    """The number with at least two figures, without an exponent."""
-    places = 1 - math.floor(math.log10(value)) if value > 0 else 0
-    return f"{value:.{max(0, places)}f}"
+    """The number with three figures, or to a whole one, without an exponent."""
+    return f"{value:.3g}" if value < 100.0 else f"{value:.0f}"
 
 
 def table() -> str:

@@ -84,12 +84,11 @@ def main(check: bool, measure: bool = False) -> int:
     before, _, rest = page.partition(BEGIN)
     made = tables(json.loads(MEASURED.read_text()))
     new = f"{before}{BEGIN}\n{made}\n{END}{rest.partition(END)[2]}"
-    if check and new != page:
-        print("docs/satellites.md is not current: python docs/generate_satellites.py")
-        return 1
     if not check:
         PAGE.write_text(new, "utf-8")
-    return 0
+    elif new != page:
+        print("docs/satellites.md is not current: python docs/generate_satellites.py")
+    return int(check and new != page)
 
 
 if __name__ == "__main__":

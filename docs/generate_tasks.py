@@ -25,7 +25,8 @@ from rbgym.envs.parts.parameters import OF_BODY, OF_MOUNTING, OF_SENSOR
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parent
-SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "tasks.md"
+SOLVED, LEARNED, CARDS = (DOCS / f"{name}.json" for name in ("solved", "learning", "cards"))
+INDEX = DOCS / "tasks.md"
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
 HOOKS = DOCS / "hooks.md"
 DRAWN, DRAWN_END = "<!-- parameters:begin -->", "<!-- parameters:end -->"
@@ -93,7 +94,7 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> 
         f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
         f"{_algorithm(learned)} {100 * learned['success']:.1f} %, "
         f"{learned['steps'] / 1e6:.2g} M steps; "
-        f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}"
+        f"return {learned['return']:.0f}, doing nothing {learned['idle']['mean_return']:.0f}"
         if learned
         else "no policy yet",
     )
@@ -157,8 +158,10 @@ def training() -> str:
 
 def index() -> str:
     """docs/tasks.md with its table replaced."""
-    solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
-    shipped = {env_id: one for env_id, one in learned.items() if one["shipped"]}
+    files = SOLVED, LEARNED, CARDS
+    solved, learned, cards = (json.loads(file.read_text("utf-8")) for file in files)
+    idle = {env_id: card["rows"]["idle"]["merits"]["all"] for env_id, card in cards.items()}
+    shipped = {e: one | {"idle": idle[e]} for e, one in learned.items() if one["shipped"]}
     rows = {env_id: row(env_id, solved[env_id], shipped.get(env_id)) for env_id in ENVIRONMENTS}
     table = []
     for title, in_space in (("Satellites", True), ("Classroom", False)):

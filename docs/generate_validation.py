@@ -171,8 +171,7 @@ def summary(kept: dict[str, Any]) -> str:
     good, worst = (f([c[key] for c in of_steps]) for f, key in ((sum, "passed"), (max, "measured")))
     lines.append(f"| derivatives are those of the steps | {len(of_steps)} | {good} | {worst:.1e} |")
     head = "| what is claimed | claims | hold | largest error |", "|---|---:|---:|---:|"
-    head_line = f"Version {kept['version']}, {kept['date']}."
-    return "\n".join([head_line, "", *head, *lines])
+    return "\n".join([f"Version {kept['version']}, {kept['date']}.", "", *head, *lines])
 
 
 def published(kept: dict[str, Any]) -> str:

@@ -70,7 +70,7 @@ class _Described:
         except ValueError as error:
             # The argument that begins the message, if a layer set it.
             name = next((one for one in ARGUMENTS if re.match(rf"{one}\b", str(error))), None)
-            if name is None or name in kwargs:
+            if name is None or name in kwargs or f"{name} must be given" in str(error):
                 raise
             source = layers.last(name)
             raise ValueError(f"{error}; the {source} sets {name}, given {kwargs}") from error

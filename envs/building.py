@@ -25,7 +25,7 @@ from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, Hidden, More, Observation, WithoutRates
 from rbgym.envs.parts.sensors import resolve_sensor
 from rbgym.envs.parts.starts import Start
-from rbgym.envs.rows import Parts, TaskRows, checked_part, says
+from rbgym.envs.rows import Part, Parts, TaskRows, checked_part, says
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
@@ -153,7 +153,15 @@ class Building:
         if self.sensor.sees_field() and effector.around is None and self.orbit is not None:
             raise ValueError(f"sensor must see no field without coils, got {self.given.sensor!r}")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
-        others = task.start, task.ends, task.more, task.shape, task.tally, self.goal
+        others = (
+            task.start,
+            task.ends,
+            task.more,
+            task.shape,
+            task.tally,
+            self.goal,
+            self.sensor.extra(),
+        )
         parts = (self.sensor, self.disturbance, self.reference, *others)
         gradient = "disturbance['gravity_gradient']"
         uses = {
@@ -164,7 +172,7 @@ class Building:
             "reference on an orbit": self.reference.is_on_orbit(),
             "sensor['star_tracker']['sun_exclusion']": getattr(self.sensor, "sun_exclusion", 0) > 0,
             "sensor of the Sun or ephemeris": self.sensor.faces_sun(),
-            "sensor that the Earth blinds": self.sensor.is_on_orbit(),
+            "an earth_exclusion, or another sensor on an orbit": self.sensor.is_on_orbit(),
             "a magnetometer next to an actuator without coils": alone,
             "a part that is on an orbit": any(
                 says(one, "is_on_orbit") or says(one, "faces_sun") for one in others
@@ -335,6 +343,11 @@ class Building:
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.physics, self.parts)
+        for part in (self.sensor, self.disturbance):
+            methods = [one for one in vars(type(part)).values() if inspect.isfunction(one)]
+            draws = any("noise_key" in one.__code__.co_names for one in methods)
+            if draws and type(part).is_noisy is Part.is_noisy:
+                raise ValueError(f"is_noisy must be constant(True) in {type(part).__name__}")
         if says(self.parts, "is_noisy") and not self.rows.is_noisy():
             raise ValueError("is_noisy must be True of the sensor or disturbance of a noisy part")
         keys = [*self.actuator.state_keys(), *self.parts.goal.state_keys()]

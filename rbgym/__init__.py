@@ -4,6 +4,7 @@
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbgym.registration import register_environments
@@ -60,6 +61,10 @@ __all__ = [
 ]
 
 register_environments()
+
+if not (Path(__file__).parent / "envs").exists():
+    # In a checkout envs and agents are next to this folder; an installation may be of another one.
+    __path__.append(str(Path(__file__).parents[1]))
 
 # The module of each public name, imported on first use: importing numba takes a second, and neither
 # the list of environments nor a mistyped command needs it.

@@ -16,7 +16,7 @@ import rbgym
 import rbgym.envs
 from disks import room_for
 from rbgym.compiled import cache as cache_module
-from rbgym.compiled.cache import CodeFiles, Sources, compiled_modules
+from rbgym.compiled.cache import Sources, compiled_modules
 from rbgym.compiled.record import Record
 
 PHYSICS = Path(rbgym.__file__).parent
@@ -167,6 +167,12 @@ def test_an_edit_is_seen_and_stays_so_when_it_is_taken_back(tree):
     assert Sources(tree / "rbgym").digest == sources.digest
 
 
+def test_a_checkout_beside_the_installed_one_is_imported_whole(cache, tree):
+    code = f"import sys; sys.path.insert(0, {str(tree)!r})\nimport rbgym.envs"
+    told = fresh(cache, f"{code}\nprint(rbgym.envs.__file__)").stdout
+    assert told == f"{tree}/envs/__init__.py\n"
+
+
 def test_from_an_archive_nothing_is_kept_on_disk(cache, tree):
     """There are no files that could tell of an edit."""
     (tree / "envs").rename(tree / "rbgym" / "envs")
@@ -216,13 +222,24 @@ def code_files(tmp_path):
     return sorted((tmp_path / "code").rglob("*.nbc"))
 
 
-def test_code_of_the_packages_owner_serves_users_who_cannot_write_there(tmp_path):
-    files = {name: tmp_path / name / "small" for name in ("owner", "user")}
-    for name, beginning in files.items():
-        beginning.parent.mkdir()
-        files[name] = CodeFiles(beginning, "sources", lambda: True, tmp_path / "owner")
-    files["owner"].save("types", 21.0)
-    assert (files["user"].load("types"), files["user"].load("others")) == (21.0, None)
+@pytest.mark.parametrize("home", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_code_of_the_packages_owner_serves_users_who_cannot_write_there(
+    load, tmp_path, monkeypatch, recwarn, home, named
+):
+    def refuse(locator):
+        if not home or "home" not in locator.get_cache_path():
+            raise PermissionError(13, "Permission denied")
+
+    if not named:
+        monkeypatch.setattr("numba.core.config.CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    assert load()(7.0) == 21.0
+    monkeypatch.setattr("numba.core.caching._CacheLocator.ensure_cache_path", refuse)
+    user = load()
+    assert (user(7.0), hits(user), len(recwarn)) == (21.0, 1, 0)
+    assert user(7) == 21
+    assert any("compiles: Permission denied" in str(one.message) for one in recwarn) != home
 
 
 @pytest.mark.parametrize(
@@ -279,16 +296,18 @@ def test_a_disk_without_room_costs_a_warning_and_leaves_no_half_file(load, tmp_p
 
 
 def test_without_a_folder_to_write_to_code_is_made_in_each_process(load, monkeypatch):
-    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
-    monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl._locator_classes", [])
-    with pytest.warns(RuntimeWarning, match="no folder is writable"):
+    monkeypatch.setattr(cache_module._Folder, "_locator_classes", ())
+    with pytest.warns(RuntimeWarning, match="no locator available"):
         kernel = load()
     assert kernel(7.0) == 21.0
 
 
 def test_a_file_that_another_user_may_have_written_is_not_unpickled(load, tmp_path):
+    was = os.umask(0)
     assert load()(7.0) == 21.0
+    os.umask(was)
     (file,) = code_files(tmp_path)
+    assert not (file.stat().st_mode | file.parent.stat().st_mode) & 0o022
     for path, mode in ((file, 0o666), (file.parent, 0o777)):
         was = path.stat().st_mode
         path.chmod(mode)

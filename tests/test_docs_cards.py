@@ -1,7 +1,7 @@
 """The pages of the cards, of the studies and of the controllers are those of their figures."""
 
-import itertools
 import json
+import re
 
 import pytest
 
@@ -38,15 +38,20 @@ def test_a_card_says_where_learning_loses(generate, cards):
     for env_id, card in cards.items():
         rows = [row["merits"]["all"] for row in card["rows"].values() if not row["origin"]]
         best = max(rows, key=lambda merits: merits["success_rate"])
-        learned = [row["merits"]["all"] for row in card["rows"].values() if row["origin"]]
-        trained = [merits["success_rate"] for merits in learned]
+        trained = [r["merits"]["all"]["success_rate"] for r in card["rows"].values() if r["origin"]]
         assert ("there is no trained policy" in said[env_id].lower()) == (not trained)
         loses = bool(trained) and max(trained) < best["success_interval"][0]
         assert ("Learning loses here" in said[env_id]) == loses
+    for rate, low, often in (0.9, 0.8, "more often than"), (0.9, 0.6, "as often as"):
+        merits = {"success_rate": rate, "success_interval": (low, 1.0), "settling_time": None}
+        learned = {"merits": {"all": merits}, "origin": {"algo": "ppo"}}
+        law = {"merits": {"all": merits | {"success_rate": 0.7}}, "origin": {}}
+        assert f" {often} the" in generate.verdict({"rows": {"ppo": learned, "pd": law}})
 
 
 def test_no_shipped_policy_succeeds_less_often_than_the_best_law(cards):
     learned = json.loads((DOCS / "learning.json").read_text("utf-8"))
+    told = (DOCS / "tasks.md").read_text("utf-8")
     assert sorted(name for name, one in learned.items() if one["shipped"]) == trained.names()
     for env_id, one in learned.items():
         conditions = one.get("conditions", {})
@@ -54,23 +59,16 @@ def test_no_shipped_policy_succeeds_less_often_than_the_best_law(cards):
             no_less = it["policy"]["success_rate"] >= it["of_law"]["success_interval"][0]
             assert it["shipped"] == no_less
         if one["shipped"]:
-            rows = cards[env_id]["rows"].values()
-            (own,) = (r["merits"]["all"]["success_rate"] for r in rows if r["origin"])
+            rows = cards[env_id]["rows"]
+            (own,) = (r["merits"]["all"]["success_rate"] for r in rows.values() if r["origin"])
             assert own == one["success"]
+            idle = rows["idle"]["merits"]["all"]["mean_return"]
+            assert re.search(rf"/{env_id}.* doing nothing {idle:.0f} \|", told)
+            seeds = {seed: rate for seed, (rate, _) in one["seeds"].items()}
+            assert trained.load(env_id).config["training"].get("of_seeds", seeds) == seeds
             trained_here = [k for k, it in conditions.items() if "trained_in" not in it]
             shipped = [k for k in trained_here if conditions[k]["shipped"]]
             assert sorted(shipped) == trained.conditions(env_id)
-
-
-def test_rows_are_ranked_by_success_then_settling_then_effort(cards):
-    for card in cards.values():
-        merits = [row["merits"]["all"] for row in card["rows"].values()]
-        for one, other in itertools.pairwise(merits):
-            assert one["success_rate"] >= other["success_rate"]
-            if one["success_rate"] == other["success_rate"] and other["settling_time"]:
-                assert one["settling_time"] <= other["settling_time"]
-                if one["settling_time"] == other["settling_time"]:
-                    assert one["effort"] <= other["effort"]
 
 
 def test_the_table_of_the_study_is_that_of_its_results():
@@ -83,16 +81,13 @@ def test_the_table_of_the_study_is_that_of_its_results():
 def test_the_study_shows_where_the_physics_decides_and_where_not():
     study = loaded("studies/fidelity_map")
     every = study.found()
-    fell = {
-        scheme: min(
-            every["policies"][f"{scheme} {seed}"]["own"]["success"]
-            - every["policies"][f"{scheme} {seed}"]["truth"]["success"]
-            for seed in study.SEEDS
-        )
-        for scheme in study.LEARNED_ON
-    }
-    assert fell["backward_euler"] > 0.9
-    assert all(abs(fell[scheme]) < 0.05 for scheme in ("rkn4", "exact:4"))
+
+    def fell(scheme):
+        runs = [every["policies"][f"{scheme} {seed}"] for seed in study.SEEDS]
+        return min(run["own"]["success"] - run["truth"]["success"] for run in runs)
+
+    assert fell("backward_euler") > 0.9
+    assert all(abs(fell(scheme)) < 0.05 for scheme in ("rkn4", "exact:4"))
     strong = [cell for name, cell in every["cells"].items() if name.endswith(" 1 every step")]
     assert all(cell["truth"]["success"] == 1.0 for cell in strong)
     old = loaded("studies/integrators_and_learning")
@@ -114,11 +109,7 @@ def test_the_table_of_results_in_the_readme_is_that_of_the_cards(generate, cards
         # Rows stand in the order of their ranks.
         assert list(generate.ranks(card)) == list(card["rows"])
     found = {env_id for env_id, card in cards.items() if generate.ranks(card, "behind")}
-    assert found == {
-        "AttitudeSlew-v1", "ReactionWheelSlew-v1", "KeepOutSlew-v0", "Detumble-v1",
-        "InertialPointing-v0", "AttitudeTracking-v1", "MagneticDetumble-v1", "MagneticPointing-v0",
-        "FlexibleSlew-v0",
-    }  # fmt: skip
+    assert len(found) == 9
     for env_id in found:
         assert "Behind sensors, an estimator" in generate.section(env_id, cards[env_id])
 
@@ -132,4 +123,5 @@ def test_every_controller_has_its_laws_with_a_source_and_results():
         # What plans takes too long for all tasks; its results are on docs/derivatives.md.
         assert name in controllers.PLANNERS or any(name in found for found in solved.values())
         assert name == "idle" or all("Source: " in cls.__doc__ for cls in classes)
+    assert [*map(generate.digits, (16.5, 0.326, 1870.0))] == ["16.5", "0.326", "1870"]
     assert all("Source: " in cls.__doc__ for cls in generate.ALLOCATIONS)

@@ -3,7 +3,9 @@ and the page of performance is that of its results."""
 
 import json
 import re
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from pages import ROOT, loaded
@@ -45,6 +47,7 @@ def test_what_a_policy_of_another_engine_is_worth_was_measured():
     there, here = study.both(runs["implicitfast 0.02"])[:2]
     told = said(r"and on exact physics in (.*?) % of the ep", README)
     assert (there, here.partition(" (")[0]) == ("100 %", f"{told:g} %")
+    assert study.percent([1.0, 0.996]) == "99.8 % (99.6 to 100)"
 
 
 def test_the_default_of_every_task_is_as_accurate_as_the_page_says():
@@ -112,6 +115,15 @@ def page(monkeypatch):
 def test_the_page_is_that_of_the_results(page, capsys):
     assert page.main(["--check"]) == 0, capsys.readouterr().out
     assert "Not measured" not in page.PAGE.read_text("utf-8")
+    assert "diffrax" not in page.tables.tables_physics.cheapest(page.results())
+
+
+def test_an_engine_that_fails_does_not_agree_and_has_no_error(page):
+    from benchmarks.fidelity import BETSCH, agreement, run
+
+    engine = Mock(**{"state.return_value": (np.full(4, np.nan), np.array(BETSCH.omega))})
+    assert not agreement(lambda motion, dt: engine)["agrees"]
+    assert run(lambda motion, dt: engine, BETSCH, 0.1, 3) == {"blown_up_at": 1}
 
 
 def test_every_result_is_of_a_whole_run_and_names_no_place_of_a_machine(page):

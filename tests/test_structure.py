@@ -35,7 +35,7 @@ ROOMS = {
     "judge": {"controllers", "policies"},
     "campaigns": {"controllers", "policies", "judge"},
     "train": {"controllers", "policies", "judge"},
-    "export": {"controllers", "policies"},
+    "export": {"controllers", "policies", "judge"},
     "view": {"controllers", "policies", "judge", "train"},
     "commands": {"controllers", "policies", "judge", "campaigns", "train", "export", "view"},
 }
@@ -315,11 +315,12 @@ def pins(file):
     return {name: Version(version) for name, version in (line.split("==") for line in lines)}
 
 
-@pytest.mark.parametrize("file", ["constraints.txt", "constraints-rllib.txt"])
-def test_every_pinned_version_is_within_what_is_declared(file):
-    pinned = pins(file)
+@pytest.mark.parametrize("whose", ["", "-rllib", "-clients"])
+def test_every_pinned_version_is_within_what_is_declared(whose):
+    pinned = pins(f"constraints{whose}.txt")
     held = [(name, r) for name, r in declared() if name in pinned]
-    assert {name for name, _ in declared("agents", "view", "test", "docs", "dev")} <= set(pinned)
+    further = ("render",) if whose == "-clients" else ("view", "test", "docs", "dev")
+    assert {name for name, _ in declared("agents", "cli", *further)} <= set(pinned)
     assert [str(r) for name, r in held if pinned[name] not in r.specifier] == []
 
 
@@ -333,7 +334,9 @@ def test_the_lowest_pins_are_the_declared_minimums():
 
 def test_whatever_the_extras_bring_is_pinned_and_its_licence_is_told():
     licences = runpy.run_path(str(ROOT / "docs" / "generate_licences.py"))
-    here = {name for names in licences["brought_by"]().values() for name in names}
+    brought = licences["brought_by"]()
+    assert brought["agents"] <= set(pins("constraints-clients.txt"))
+    here = set().union(*brought.values())
     assert "numpy" in here
     assert here <= set(pins("constraints.txt")) | set(pins("constraints-rllib.txt"))
     page = licences["PAGE"].read_text("utf-8")

@@ -2,7 +2,7 @@
 
 campaign.json              the `Plan`
 groups/000000.parquet      the rows of a group, whole or absent
-groups/000000.npz          histograms of its runs' attitude errors over time
+groups/000000.npz          the attitude errors of its runs over time, to 5 %
 runs.parquet, runs.csv     one row for each run and contender
 """
 
@@ -37,8 +37,8 @@ from rbgym.envs.layers import plain, rebuilt
 from rbgym.quaternion import Array
 
 _FIRST = 4  # columns in front of the draws
-_BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of the histograms of attitude errors
-_INSTANTS = 120  # most histograms over time
+_BINS = np.geomspace(1e-6, 180.0, 401)  # deg, of attitude errors; the last bin has no error
+_INSTANTS = 120  # most instants of a run
 
 
 class Campaign:
@@ -141,7 +141,7 @@ class Campaign:
         with suppress(Exception):  # what damaged data raise is any library's own
             with np.load(self._rows(group).with_suffix(".npz")) as found:
                 held = dict(found)  # which checks the whole file
-            return _marks(config, group, self._rows(group)) == held["rows"].tolist()
+            return _marks(config, group, self._rows(group)) == held["marks"].tolist()
         return False
 
     def _write(self, config: dict[str, Any]) -> None:
@@ -189,16 +189,18 @@ class Campaign:
 
     def envelope(self, contender: str, quantiles: Iterable[float]) -> tuple[Array, Array]:
         """Instants [s] (m,), and quantiles (q, m) of the attitude error [deg], to 5 %, over the
-        runs still in flight, nan without any. They come from the histograms of whole groups."""
+        runs still in flight, nan without any."""
         counts: Any = 0
         for group in self.groups:
             path = self._rows(group).with_suffix(".npz")
             try:
                 with np.load(path) as found:
-                    counts, time = counts + found[f"of {contender}"], found["time"]
+                    bins, time = found[f"bins of {contender}"], found["time"]
             except Exception as error:  # what damaged data raise is any library's own
                 raise ValueError(f"{str(path)!r} is damaged ({error}): fly it again") from None
-        below = np.cumsum(counts, axis=1)
+            own = bins[:, : self.runs - group * self.plan.group]
+            counts += np.array([np.bincount(row, minlength=len(_BINS) + 2) for row in own])
+        below = np.cumsum(counts[:, :-1], axis=1)
         wanted = np.asarray([*quantiles])[:, np.newaxis] * below[:, -1]
         places = (below < wanted[..., np.newaxis]).sum(axis=-1)
         return time, np.where(below[:, -1] > 0, _BINS[np.minimum(places, len(_BINS) - 1)], np.nan)
@@ -221,9 +223,8 @@ def _marks(config: dict[str, Any], group: int, rows: Path) -> list[int]:
 def _fly(plan: Plan, group: int, path: Path, config: dict[str, Any], folder: Path) -> None:
     """Fly a group of runs, and write its two files. config: of campaign.json. folder: what paths of
     the plan are relative to. ValueError if a policy is not that of the config any more."""
-    if Path.cwd() != folder:
-        with suppress(OSError):  # another computer may not have it
-            os.chdir(folder)  # a worker may be left from another campaign
+    with suppress(OSError):  # another computer may not have it
+        os.chdir(folder)  # a worker may be left from another campaign
     with suppress(Exception):  # what cannot be copied raises any type
         plan = deepcopy(plan)  # as in another process: no group changes an object for the next
     pilot = Pilot(plan)
@@ -231,26 +232,25 @@ def _fly(plan: Plan, group: int, path: Path, config: dict[str, Any], folder: Pat
     named = [name for name, one in plan.policies.items() if isinstance(one, str)]  # read again
     if changed := [name for name in named if now.get(name) != digests.get(name)]:
         raise ValueError(f"policies must stay the same while a campaign flies, not so {changed}")
-    setup, rows, counts = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
+    setup, rows, bins = pilot.nominal.setup, list[dict[str, Any]](), dict[str, Any]()
     steps = int(setup.limit) + 1
     instants = np.arange(0, steps, math.ceil(steps / _INSTANTS))
     for name in plan.policies:
         found, flight = pilot.fly(group, name)
         rows.append(found)
-        counts[f"of {name}"] = _counts(flight.histories["angle"], instants)
+        bins[f"bins of {name}"] = _bins(flight.histories["angle"], instants)
     # All contenders of a run stand together.
     table = {name: np.stack([one[name] for one in rows], axis=1).ravel() for name in rows[0]}
     with replacing(path) as whole:  # replaced last, as it marks the group as flown
         parquet.write_table(pa.Table.from_pydict(table), whole)
-        counts |= {"time": setup.dt * instants, "rows": np.array(_marks(config, group, whole))}
+        bins |= {"time": setup.dt * instants, "marks": np.array(_marks(config, group, whole))}
         with replacing(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, **counts)
+            np.savez_compressed(file, **bins)
 
 
-def _counts(angle: Array, instants: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Histograms of the attitude error (m, n) [rad] over n runs, (instants, bins)."""
-    found = np.zeros((len(instants), len(_BINS) + 1), dtype=np.int64)
-    for k, row in enumerate(np.degrees(angle[instants[instants < len(angle)]])):
-        bins = np.searchsorted(_BINS, row[np.isfinite(row)])
-        found[k] = np.bincount(bins, minlength=len(_BINS) + 1)
-    return found
+def _bins(angle: Array, instants: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """The bins of the attitude error (m, n) [rad] of n runs, (instants, n)."""
+    seen = np.degrees(angle[instants[instants < len(angle)]])
+    found = np.where(np.isfinite(seen), np.searchsorted(_BINS, seen), none := len(_BINS) + 1)
+    ended = (0, len(instants) - len(seen)), (0, 0)
+    return np.pad(found.astype(np.uint16), ended, constant_values=none)

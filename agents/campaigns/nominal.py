@@ -24,7 +24,8 @@ from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply, t
 PARAMETER, START, GROUP = "parameter", "start", "group"
 PER_RUN = tuple(one.name for one in parameters.ALL)
 _AT_ZERO = "misalignment", "axes", "rate_bias"
-_ELSEWHERE = "body.inertia", "sensor.dt"  # drawn as "inertia"; set by the env
+# Numbers that a group cannot set: drawn as "inertia" and "delay", or set by the env.
+_ELSEWHERE = "body.inertia", "sensor.dt", "actuator.Delay.seconds", "randomization.delay"
 # Parts of the resolved configuration whose numbers an argument of the env sets.
 _PARTS = ("body", "mgl", "torque_limit", "torque_scale", "actuator", "initial", "success", "sensor",
           "randomization", "disturbance", "faults", "constraints", "orbit")  # fmt: skip
@@ -111,7 +112,7 @@ class Nominal:
         for name, leaf in leaves({part: self.tree[part] for part in _PARTS if part in self.tree}):
             with suppress(ValueError):  # inner lists that differ in length
                 values = np.asarray(leaf["value"])
-                if name not in _ELSEWHERE and values.size and values.dtype.kind in "if":
+                if values.size and values.dtype.kind in "if" and not name.startswith(_ELSEWHERE):
                     yield Place(name, GROUP, values.ravel().astype(float), _labels(values.shape))
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Any]:

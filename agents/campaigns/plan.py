@@ -80,7 +80,7 @@ class Plan:
         setup, task = pilot.nominal.setup, pilot.nominal.env.task
         narrow = pilot.spread.grouped or setup.limit > _LONG
         size = group if group is not None else _NARROW if narrow else _WIDE
-        lasts = setup.dt * setup.limit
+        lasts = round(setup.dt * setup.limit, 9)
         seconds = min(setup.dt * task.settled_steps, lasts) if window is None else number(window)
         if not 0.0 <= seconds <= lasts:
             raise ValueError(f"window must be from 0 to the {lasts:g} s of a run, got {window!r}")

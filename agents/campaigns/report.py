@@ -13,6 +13,7 @@ from rbgym.agents.campaigns.folder import Campaign
 from rbgym.agents.campaigns.plan import SUCCESS
 from rbgym.agents.campaigns.statistics import Effect, Sample
 from rbgym.agents.judge.statistics import Interval
+from rbgym.agents.judge.tables import part
 from rbgym.agents.terminal import print_table
 from rbgym.arguments import number
 from rbgym.envs.arguments import keys
@@ -163,7 +164,8 @@ def contributions(
             for figure in campaign.figures:
                 both = (one.sample(contender, figure).quantile(p).value for one in (campaign, less))
                 found.append(Contribution(contender, figure, source.name, p, *both))
-    return sorted(found, key=lambda one: (*one[:2], one.without - one.whole))
+    # Both may be infinite.
+    return sorted(found, key=lambda x: (*x[:2], x.without != x.whole and x.without - x.whole))
 
 
 @dataclass(frozen=True)
@@ -258,9 +260,10 @@ def _rate(sample: Sample) -> Interval:
 
 
 def _row(name: str, one: Requirement, of: Finding) -> tuple[str, ...]:
-    return (name, str(one), f"{of.value:.4g}", f"{of.low:.4g} to {of.high:.4g}",
-            f"{of.margin:+.3g}", f"{100 * of.shown:.2f} %", of.verdict,
-            "-" if of.decides is None else f"{of.decides}")  # fmt: skip
+    value, low, high = (part(x, 4) for x in of[:3])
+    shown = min(math.floor(1e4 * of.shown), 9999) / 100.0  # no more than is reached, which is < 1
+    return (name, str(one), value, f"{low} to {high}", f"{of.margin:+.3g}", f"{shown:.2f} %",
+            of.verdict, "-" if of.decides is None else f"{of.decides}")  # fmt: skip
 
 
 def _effect(one: Effect | None) -> tuple[str, str]:
@@ -268,4 +271,4 @@ def _effect(one: Effect | None) -> tuple[str, str]:
 
 
 def _cell(one: Interval) -> str:
-    return "-" if math.isnan(one.value) else f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g})"
+    return "-" if math.isnan(one.value) else "{} ({} to {})".format(*map(part, one))

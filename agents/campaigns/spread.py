@@ -229,14 +229,15 @@ def distribution(argument: str, given: Mapping[str, Any], size: int) -> Callable
     if kind == "values":
         return _table(argument, given, size)
     names, numbers = kinds[kind].__code__.co_varnames, given[kind]
+    what = f"{argument}: {kind}"
     if isinstance(numbers, list | tuple | np.ndarray) and len(numbers) == len(names):
         numbers = dict(zip(names, numbers, strict=True))
     if isinstance(numbers, Mapping):
-        numbers = {n: finite(f"{argument}: {kind}", one, ()) for n, one in numbers.items()}
+        numbers = {n: finite(what, one, ()) for n, one in numbers.items()}
     with np.errstate(all="ignore"):
-        frozen = made(f"{argument}: {kind}", kinds[kind], numbers)
+        frozen = made(what, kinds[kind], numbers)
     if not np.isfinite(frozen.ppf(0.5)):
-        raise ValueError(f"{argument}: {kind} must have {names} in order and a width, got {given[kind]!r}")
+        raise ValueError(f"{what} must have {names} in order and a width, got {given[kind]!r}")
     return lambda u: np.asarray(frozen.ppf(u))
 
 

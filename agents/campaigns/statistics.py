@@ -52,10 +52,11 @@ class Sample(NamedTuple):
 
     def quantile(self, p: float, confidence: float = 0.95) -> Interval:
         """The least value that a share p of the runs does not exceed, and its interval by order
-        statistics (David & Nagaraja 2003, 7.1), infinite if there are too few runs."""
-        values, n, tail = np.sort(self.values), len(self.values), 0.5 * (1.0 - confidence)
+        statistics (David & Nagaraja 2003, 7.1), infinite if there are too few runs. nan is inf."""
+        every = np.where(np.isnan(self.values), np.inf, self.values)
+        values, n, tail = np.sort(every), len(every), 0.5 * (1.0 - confidence)
         value = float(values[max(math.ceil(p * n - 1e-9), 1) - 1])
-        m = round(self.effective((self.values <= value).astype(np.float64), 1.0 - tail))
+        m = round(self.effective((every <= value).astype(np.float64), 1.0 - tail))
         # P(value of rank k above the quantile) = P(fewer than k below it) = binom.cdf(k - 1).
         first = math.floor(binom.ppf(tail, m, p) * n / m)
         last = math.ceil((binom.ppf(1.0 - tail, m, p) + 1.0) * n / m)

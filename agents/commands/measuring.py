@@ -122,7 +122,7 @@ def warm(
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 1,
     as_json: options.Json = False,
 ) -> None:
-    """Compile the physics of environments ahead of time, for instance in an image.
+    """Compile the physics of environments for this type of CPU in advance, such as in an image.
 
     The cache is in the package's folder, or in the folder that NUMBA_CACHE_DIR names.
     """

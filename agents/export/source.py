@@ -15,7 +15,9 @@ from gymnasium import spaces
 
 from rbgym.agents import controllers
 from rbgym.agents.controllers import acquiring, attitude, sun, supervising
+from rbgym.agents.controllers.base import Plant
 from rbgym.agents.export.contract import checked_env, contract, row
+from rbgym.agents.judge.episodes import require_period
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.memory import Attitude
@@ -25,6 +27,9 @@ from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.potentials import soft_wall as wall
 from rbgym.quaternion import conjugate, multiply
 
+# Attributes of laws that have to be the env's.
+_UNITS = ("dt", "rate_limit", "torque_limit", "strength", "dipole", "field", "wheels", "other",
+          "force_limit", "distance", "speed", "spin_scale")  # fmt: skip
 VECTORS = 16  # golden vectors, from one episode
 # Tolerances between a build's answers and `predict`, as fractions of a full command: one unit in
 # the last place if the arithmetic is the same, round-off of float32 if not.
@@ -72,13 +77,8 @@ def export_c(
         raise ValueError(f"folder must not hold a policy, whose policy.json differs, got {folder}")
     base = checked_env(env)
     policy = bare(policy, base)
-    law = getattr(policy, "pointing", policy)
-    while hasattr(law, "law"):
-        law = law.law
-    for name in ("dt", "rate_limit"):
-        here = getattr(base, name)
-        if (own := getattr(law, name, None) or here) != here:
-            raise ValueError(f"policy must be made for an env with {name} {here!r}, got {own!r}")
+    if isinstance(policy, controllers.Controller):
+        _require_env(policy, base)
     content = contract(base, policy, about)
     pieces, numbers, sharp = _parts(policy, sum(one["size"] for one in content["observation"]))
     seen, answers = met(base, policy)
@@ -102,8 +102,27 @@ def export_c(
     return content
 
 
+def _require_env(policy: Any, env: Any) -> None:
+    """ValueError for a law that reads or commands in other units than the env."""
+    law: Any = getattr(policy, "pointing", policy)
+    plant = Plant(env, getattr(getattr(law, "law", law), "out", getattr(law, "out", None)))
+    has = {**plant.given, "wheels": plant.wheels, "other": plant.unloads}
+    while law is not None:
+        for name in _UNITS:
+            own: Any = getattr(law, name, None)
+            here = None if name == "dt" and own == 0 else has.get(name)
+            if own is not None and here is not None and not np.array_equal(own, here):
+                raise ValueError(
+                    f"policy must be made for an env with {name} {here!r}, got {own!r}"
+                )
+        law = getattr(law, "law", None)
+
+
 def bare(policy: Any, env: Any) -> Any:
-    """The network of a trained policy, with the env's quaternion columns; a law as it is."""
+    """The network of a trained policy, with the env's quaternion columns; a law as it is.
+    ValueError for a policy that learned another control period or rate limit."""
+    if isinstance(policy, TrainedPolicy) and env.spec is not None:
+        require_period(policy, env.spec.id, env.spec.kwargs)
     found = policy.network if isinstance(policy, TrainedPolicy) else policy
     known = isinstance(found, Network) and found.width == spaces.flatdim(env.observation_space)
     return replace(found, quaternions=quaternions_of(env)) if known else found
@@ -165,7 +184,7 @@ def _parts(policy: Any, width: int) -> tuple[list[str], dict[str, Any], str]:
     elif isinstance(law, controllers.MagneticAllocation):
         numbers, out, width, law = _of_field(law, law.first), ["coils"], law.first, law.law
     if type(law) not in _LAWS:
-        able = ", ".join(kind.__name__ for kind in _LAWS)
+        able = ", ".join(kind.__name__ for kind in (*_LAWS, controllers.Supervisor))
         late = isinstance(law, controllers.Foreseeing)
         got = "one that predicts over them: make it for an env without, with the same gains"
         raise ValueError(

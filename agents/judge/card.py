@@ -193,7 +193,7 @@ def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     if one.name in SHIPPED:
         name += f", shipped{one.name.removeprefix(PRETRAINED)}"
     others = [member.contender.config or {} for member in groups.get(name, ())]
-    same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
+    same = ("algo", "hyperparameters", "env_kwargs", "timesteps", "init_from")
     alike = all(one.config.get(key) == other.get(key) for other in others[:1] for key in same)
     another_seed = one.config.get("seed") not in [other.get("seed") for other in others]
     return name if not others or (alike and another_seed) else f"{algorithm}, {one.name}"

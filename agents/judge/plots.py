@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rbgym.agents.judge.evaluation import Evaluation, settling
+from rbgym.agents.judge.tables import percent
 from rbgym.agents.run_folder import replacing
 from rbgym.plot import Errors, pointing, style
 from rbgym.plot.figures import an_attitude_counts, log_errors, quantiles
@@ -23,7 +24,7 @@ def save(figure: Figure, path: Path) -> None:
 def comparison(evaluations: Mapping[str, Evaluation]) -> Figure:
     """Plot the errors of each evaluation over time, with its success rate."""
     runs = {
-        f"{name}: {100 * one.success_rate:.1f} % success": _errors(one)
+        f"{name}: {percent(one.success_rate)} % success": _errors(one)
         for name, one in evaluations.items()
     }
     return pointing(runs, next(iter(evaluations.values())).played.settled)

@@ -11,28 +11,38 @@ Rows = list[tuple[str, ...]]
 ALL = "all"  # the key of a card's figures over all categories
 
 
-def _figure(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
+def part(value: float, digits: int = 3, kind: str = "g", whole: float = 1.0) -> str:
+    """A part of the whole, with more digits where it would look like nothing or like all of it."""
+    inside = 1e-9 < value / whole < 1.0 - 1e-9
+    while inside and float(f"{value:.{digits}{kind}}") in (0.0, whole):
+        digits += 1
+    return f"{value:.{digits}{kind}}"
+
+
+def percent(share: float) -> str:
+    return part(100.0 * share, 1, "f", 100.0)
+
+
+def _figure(name: str, text: Callable[[Any], str]) -> Callable[[Mapping[str, Any]], str]:
     """A function that formats one figure as a cell; a missing one as a dash."""
-    return lambda merits: "-" if merits.get(name) is None else f"{factor * merits[name]:{form}}"
+    return lambda merits: "-" if merits.get(name) is None else text(merits[name])
 
 
 # The cell of each column, from the dict of `Evaluation.as_dict`.
 _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "success [%]": _figure("success_rate", ".1f", 100),
-    "95 % interval [%]": lambda merits: "{:.1f} - {:.1f}".format(
-        *(100 * bound for bound in merits["success_interval"])
-    ),
-    "settling [s]": _figure("settling_time", ".2f"),
-    "final error [deg]": _figure("final_error", ".3f"),
+    "success [%]": _figure("success_rate", percent),
+    "95 % interval [%]": lambda merits: " - ".join(map(percent, merits["success_interval"])),
+    "settling [s]": _figure("settling_time", "{:.2f}".format),
+    "final error [deg]": _figure("final_error", "{:.3f}".format),
     "return": lambda merits: f"{merits['mean_return']:.1f} ± {merits['std_return']:.1f}",
-    "length [steps]": _figure("length", ".1f"),
-    "violating [%]": _figure("violating", ".1f", 100),
-    "overshoot [deg]": _figure("overshoot", ".2f"),
-    "effort [N m s]": _figure("effort", ".3g"),
-    "torque variation [N m]": _figure("torque_variation", ".3g"),
-    "wheel turns": _figure("wheel_turns", ".0f"),
-    "unwound": _figure("unwound", ""),
-    "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
+    "length [steps]": _figure("length", "{:.1f}".format),
+    "violating [%]": _figure("violating", percent),
+    "overshoot [deg]": _figure("overshoot", "{:.2f}".format),
+    "effort [N m s]": _figure("effort", "{:.3g}".format),
+    "torque variation [N m]": _figure("torque_variation", "{:.3g}".format),
+    "wheel turns": _figure("wheel_turns", "{:.0f}".format),
+    "unwound": _figure("unwound", str),
+    "of eigenaxis bound [%]": _figure("eigenaxis_share", lambda share: f"{100 * share:.0f}"),
 }
 # The columns of `rbgym evaluate` and of `rbgym card`.
 _OF_EVALUATE = tuple(_COLUMNS)[:7]
@@ -150,7 +160,7 @@ def _origin(name: str, row: Mapping[str, Any]) -> str:
     if "wall_time" in made:
         text += f" in {made['wall_time']:.0f} s"
     if row["of_seeds"]:
-        each = ", ".join(f"{seed}: {100 * rate:.1f} %" for seed, rate in row["of_seeds"].items())
+        each = ", ".join(f"{seed}: {percent(rate)} %" for seed, rate in row["of_seeds"].items())
         median = f", seed {made.get('seed', '-')}, the median" if name.endswith("shipped") else ""
         return f"{text}{median}; success by seed of training {each}."
     return f"{text}, seed {made.get('seed', '-')}."

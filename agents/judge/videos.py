@@ -24,7 +24,7 @@ from rbgym.envs.rendering.scene import Scene
 
 FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # film of a whole episode [s]; it is sped up or slowed down to fit
-_RATE = 30.0  # upper limit of the frames per second
+_RATE = 30.0  # least frames per second, if there are as many steps
 _AFTER = 2.0  # film [s] after all have succeeded
 _LEAST = 2  # hundredths of a second for a picture of a GIF: viewers slow down shorter ones
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, Starts, by_name, task_of
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, in_time, task_of
 from rbgym.agents.judge.episodes import Player, contenders
 from rbgym.agents.policies import trained
 from rbgym.arguments import finite, positive
@@ -118,6 +118,7 @@ class TaskRun(_Run):
     ) -> None:
         task_of(env_id)
         _, ((_, law, kwargs),) = contenders([policy], env_id, env_kwargs)
+        kwargs = in_time(env_id, kwargs)
         self._torque = np.zeros(3)
         own = kwargs.get("disturbance")
         own = by_name("disturbance", {"torque": own} if callable(own) else own)

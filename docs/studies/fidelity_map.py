@@ -190,8 +190,8 @@ def cells() -> None:
 
 def percent(values: list[float]) -> str:
     """Mean and, where they differ, range."""
-    shown = [f"{100 * value:.0f}" for value in (np.mean(values), min(values), max(values))]
-    return f"{shown[0]} %" + (f" ({shown[1]} to {shown[2]})" if shown[1] != shown[2] else "")
+    mean, *each = (f"{round(100 * x, 1):g}" for x in (np.mean(values), *sorted({*values})))
+    return f"{mean} %" + (f" ({each[0]} to {each[-1]})" if each[1:] else "")
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
@@ -246,8 +246,7 @@ def of_engine(measured: dict[str, Any]) -> str:
         learning = both(runs[name])[:2] if name in runs else ["", ""]
         step = f"{1000 * float(period):g} ms" if period else ""
         left = "none lasts" if math.isnan(free["rate"]) else f"{free['rate']:.2f}"
-        row = [engine, step, left, f"{100 * free['success']:.0f} %"]
-        rows.append([*row, *learning])
+        rows.append([engine, step, left, f"{100 * free['success']:.0f} %", *learning])
     heads = ["integrator", "step", "left after 60 s [rad/s]", "doing nothing succeeds"]
     return table([*heads, "PPO: success there", "success, exact"], rows)
 

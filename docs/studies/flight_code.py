@@ -60,10 +60,12 @@ def measured(env_id: str, law: str | None, folder: Path) -> list[Any]:
     export_c(folder, load(env_id) if law is None else controllers.make(law, env), env)
     text = (folder / "policy.c").read_text()
     golden = json.loads((folder / "policy.json").read_text())["golden"]
-    (folder / "size.c").write_text(text + "\nconst char rbgym_size[sizeof(rbgym_memory)] = {1};\n")
-    subprocess.run(["gcc", "-std=c99", "-Os", "-c", "size.c"], cwd=folder, check=True)
-    said = subprocess.run(["nm", "-S", "size.o"], cwd=folder, capture_output=True, text=True)
-    memory = int(re.search(r"\w+ (\w+) \w rbgym_size", said.stdout)[1], 16)  # type: ignore[index]
+    (folder / "size.c").write_text(text)
+    (folder / "memory.c").write_text(text + "\nconst char own[sizeof(rbgym_memory)] = {1};\n")
+    flags = ["-std=c99", "-Os", "-fno-asynchronous-unwind-tables", "-c"]
+    subprocess.run(["gcc", *flags, "size.c", "memory.c"], cwd=folder, check=True)
+    said = subprocess.run(["nm", "-S", "memory.o"], cwd=folder, capture_output=True, text=True)
+    memory = int(re.search(r"\w+ (\w+) \w own", said.stdout)[1], 16)  # type: ignore[index]
     said = subprocess.run(["size", "size.o"], cwd=folder, capture_output=True, text=True)
     code, data, bss = map(int, said.stdout.splitlines()[1].split()[:3])
     assert not data + bss, "it has variables of its own"
@@ -82,7 +84,7 @@ def measured(env_id: str, law: str | None, folder: Path) -> list[Any]:
     subprocess.run(["gcc", "count.c", *flags], cwd=folder, check=True)
     done = subprocess.run([folder / "count"], capture_output=True, text=True, check=True)
     counts = np.array([line.split() for line in done.stdout.splitlines()], int)
-    return [code - memory, memory, round(counts[:, 0].mean()), *counts.max(axis=0)]
+    return [code, memory, round(counts[:, 0].mean()), *counts.max(axis=0)]
 
 
 def main() -> None:

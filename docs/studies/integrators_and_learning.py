@@ -70,14 +70,12 @@ def _range(values: list[float], factor: float) -> str:
 def main() -> None:
     """Run missing trainings, then print the table."""
     found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    for task in TASKS:
-        for scheme in SCHEMES:
-            for seed in SEEDS:
-                name = f"{task} {scheme} {seed}"
-                if name not in found and "--print" not in sys.argv:
-                    found[name] = study(task, scheme, seed)
-                    print(name, found[name], flush=True)
-                    write_json(RESULTS, found)
+    for run in itertools.product(TASKS, SCHEMES, SEEDS):
+        name = " ".join(map(str, run))
+        if name not in found and "--print" not in sys.argv:
+            found[name] = study(*run)
+            print(name, found[name], flush=True)
+            write_json(RESULTS, found)
     print(table(found))
 
 

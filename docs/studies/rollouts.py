@@ -5,6 +5,7 @@ python docs/studies/rollouts.py
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -27,7 +28,7 @@ def throughput() -> dict[str, float]:
     rbgym.set_num_threads(1)
     model = PPO("MlpPolicy", make_sb3_env(TOP, 1), policy_kwargs={"net_arch": [64, 64]}, seed=0,
                 device="cpu")  # fmt: skip
-    network = Network.from_model(model)
+    network, certain = Network.from_model(model), partial(model.predict, deterministic=True)
     population = [Network.random((7, 16, 16, 3), seed) for seed in range(64)]
     small = population[0]
     env = gym.make_vec(TOP, num_envs=LANES, autoreset_mode=AutoresetMode.SAME_STEP)
@@ -38,7 +39,7 @@ def throughput() -> dict[str, float]:
         "rollout, 16-16": lambda: rollout(small, TOP, episodes=LANES).steps,
         "rollout, 64 networks 16-16": lambda: rollout(population, TOP, episodes=LANES // 64).steps,
         "vector env, predict of the Network": lambda: _driven(env, network.predict),
-        "vector env, predict of the PPO model": lambda: _driven(env, _deterministic(model)),
+        "vector env, predict of the PPO model": lambda: _driven(env, certain),
         "part: vector env alone": lambda: _driven(env, lambda seen: (actions, None)),
         "part: network alone, 64-64": lambda: _repeated(network, seen),
         "part: network alone, 16-16": lambda: _repeated(small, seen),
@@ -51,10 +52,6 @@ def throughput() -> dict[str, float]:
             if turn:  # the first is for compiling
                 times[name].append(1e9 * (time.perf_counter() - began) / steps)
     return {name: round(min(values), 1) for name, values in times.items()}
-
-
-def _deterministic(model: PPO) -> Callable[[Any], Any]:
-    return lambda seen: model.predict(seen, deterministic=True)
 
 
 def _driven(env: Any, predict: Callable[[Any], Any], steps: int = 500) -> int:

@@ -187,11 +187,17 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     faults = setting.faults or absent
     line = Line(pulses, delay, lag, spread or absent, disturbance, faults, flexible)
     is_direct = not (spread or found or setting.faults) and type(effector) is Torque
-    record = Direct(disturbance) if is_direct else effector.record(setting, line)
+    record: Any = Direct(disturbance) if is_direct else effector.record(setting, line)
     if missing := missing_methods(type(record)):
         raise ValueError(
             f"actuator must have a {type(record).__name__} with the methods {', '.join(missing)}, "
             f"got {effector!r}"
+        )
+    rows = max((key.first + key.width for key in effector.state_keys().values()), default=0)
+    if rows and type(record).state_row is Driven.state_row and rows > record.effector_rows():
+        raise ValueError(
+            f"effector_rows must be at least {rows}, as state_keys of {effector!r} say, "
+            f"got {record.effector_rows()}"
         )
     largest = effector.largest(setting)
     if spread is not None:

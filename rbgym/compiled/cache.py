@@ -21,11 +21,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numba import config
+from numba.core import caching
 from numba.core.serialize import dumps
 
 PATIENCE = 2.0  # s of compilation before a message
@@ -177,7 +178,7 @@ class CodeFiles:
     """The files of one function; replaces numba's `IndexDataCacheFile`. made_of: all that the code
     depends on except the types of its arguments. is_current: whether this process compiles those
     sources; if not, nothing is loaded or saved. folder: where else they are, compiled by the owner
-    of a package that this user cannot write to."""
+    of a folder that this user cannot write to."""
 
     def __init__(
         self, beginning: Path, made_of: str, is_current: Callable[[], bool], folder: Path
@@ -221,6 +222,7 @@ class CodeFiles:
         temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
             digest = hashlib.sha256(self.made_of.encode() + content).digest()
+            temporary.touch(0o644)  # no group may write to it, whatever the umask
             temporary.write_bytes(digest + content)
             os.replace(temporary, path)
         finally:
@@ -228,21 +230,48 @@ class CodeFiles:
                 temporary.unlink()
 
 
+class _Closed:
+    """Of a locator, from which numba has the folder: no group may write to a folder it makes."""
+
+    def ensure_cache_path(self: Any) -> None:
+        os.makedirs(self.get_cache_path(), 0o755, exist_ok=True)
+        super().ensure_cache_path()  # type: ignore[misc]
+
+
+def _owned(function: Any, file: str) -> Any:
+    """The locator of the folder that the user names, which is then the only one, or else of the
+    package's. Numba itself takes neither where it cannot write."""
+    named, own = caching.UserProvidedCacheLocator, caching.InTreeCacheLocator
+    return (named if config.CACHE_DIR else own)(function, file)  # type: ignore[attr-defined]
+
+
+class _Folder(caching.CompileResultCacheImpl):
+    _locator_classes: Any = (
+        *(type("_", (_Closed, cls), {}) for cls in caching.CacheImpl._locator_classes),
+        SimpleNamespace(from_function=_owned),  # only to load from
+    )
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Folder
+
+
 def keep_on_disk(dispatcher: Any) -> None:
     """Store the code of a numba dispatcher in `CodeFiles`, and run it as other processes load it.
     ValueError for a relative folder, which would depend on where a process starts."""
-    cache = dispatcher._cache
+    function = dispatcher.py_func
+    cache: Any = _Cache(function)  # type: ignore[no-untyped-call]
+    owned = Path(_owned(function, function.__code__.co_filename).get_cache_path())
     folder, file = Path(cache.cache_path), cache._cache_file
-    if not folder.is_absolute():
-        raise ValueError(f"the folder {str(folder)!r} is relative")
+    for path in (owned, folder):
+        if not path.is_absolute():
+            raise ValueError(f"the folder {str(path)!r} is relative")
     settings = [str(getattr(config, name, None)) for name in _SETTINGS]
     made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, version("llvmlite"))
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
-    source = Path(dispatcher.py_func.__code__.co_filename)
-    # A folder that the user names is the only one.
-    owned = folder if config.CACHE_DIR else source.parent / "__pycache__"  # type: ignore[attr-defined]
     cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current, owned)
+    dispatcher._cache = cache
     _load_after_compiling(dispatcher)
     save = cache.save_overload
 

@@ -87,19 +87,16 @@ def compiled(function: F) -> F:
         # Machine code does not warn of overflow, which random numbers rely on.
         return np.errstate(all="ignore")(function)
     cache.remember(function)
+    dispatcher = njit(**FAST)(function)
     if cache.SOURCES.digest:
         try:
-            dispatcher = njit(cache=True, **FAST)(function)
             cache.SOURCES.unchanged()  # check now, just after the import of the sources
             cache.keep_on_disk(dispatcher)
-            return dispatcher  # type: ignore[no-any-return]
-        except RuntimeError:  # from numba
-            cache.warn("no folder is writable")
-        except ValueError as error:
+        except (RuntimeError, OSError, ValueError) as error:  # the first two are numba's
             cache.warn(str(error))
     else:
         cache.warn("the sources are in an archive", "unpack it")
-    return njit(**FAST)(function)  # type: ignore[no-any-return]
+    return dispatcher  # type: ignore[no-any-return]
 
 
 class Entry:

@@ -9,7 +9,8 @@ import sys
 import time
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
-from unittest.mock import Mock
+from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from scipy import stats
 
 import rbgym
 from rbgym.agents import campaign
-from rbgym.agents.campaigns import Campaign, Replay, Report, folder
+from rbgym.agents.campaigns import Campaign, Replay, Report, folder, report
 from rbgym.agents.campaigns.nominal import GROUP, Nominal
 from rbgym.agents.campaigns.plan import Pilot, Plan
 from rbgym.agents.campaigns.spread import Dispersions, distribution
@@ -87,6 +88,15 @@ def test_a_campaign_that_was_killed_goes_on_to_the_same_table(whole, tmp_path):
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("groups/*.parquet")}
     assert content(flown(tmp_path)) == content(whole)
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
+
+
+def test_a_worker_in_a_folder_that_is_gone_flies_as_any_other(whole, tmp_path, monkeypatch):
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    path, config = tmp_path / "000000.parquet", whole.folder / "campaign.json"
+    folder._fly(whole.plan, 0, path, json.loads(config.read_text()), tmp_path)
+    assert path.read_bytes() == (whole.folder / "groups" / path.name).read_bytes()
 
 
 def test_more_runs_keep_those_that_are_flown(whole, tmp_path):
@@ -166,8 +176,9 @@ def test_the_figures_of_a_run_are_those_of_its_telemetry(whole, tmp_path):
 
 def test_runs_that_end_early_without_success_never_settle_and_have_errors(tmp_path):
     kwargs = SHORT | {"termination": {"rate_limit": 0.02}}
-    early = flown(tmp_path, 8, ["pd"], env_kwargs=kwargs, window=0.0)
+    early = flown(tmp_path, 3, ["pd"], env_kwargs=kwargs, window=0.0)  # eight in its group
     found, (time, errors) = early.columns["pd"], early.envelope("pd", [0.5])
+    assert 1.0 <= errors[0, 0] / np.median(found["start.attitude_error_deg"]) < 1.05
     assert len({*found["seconds"]}) > 1
     assert np.isinf(found["settling_s"]).all()
     assert (found["ake_deg"] > 0.0).all()
@@ -210,6 +221,7 @@ def test_every_task_flies_and_is_replayed(env_id, tmp_path):
 )  # fmt: skip
 def test_every_number_of_the_resolved_configuration_arrives_in_the_env(env_id, kwargs):
     nominal, tried = Nominal(env_id, kwargs, ()), 0
+    assert "actuator.Delay.seconds" not in nominal.places  # which change the columns
     for place in nominal.places.values():
         if place.level == GROUP and place.default.all() and place.default.size == 1:
             wanted = 0.5 * place.default
@@ -422,6 +434,15 @@ def test_a_budget_puts_one_source_at_a_time_at_its_nominal_value(tmp_path):
     assert one.without == without.sample("pd", "ape_deg").quantile(0.95).value
 
 
+def test_a_budget_begins_with_the_largest_where_quantiles_are_infinite_too(monkeypatch):
+    value, left = "sample.return_value.quantile.return_value.value", {"a": np.inf, "b": 5.0}
+    own = MagicMock(columns=["pd"], figures=["settling_s"], **{value: np.inf})
+    own.spread.sources = [SimpleNamespace(name=name, nominal=0.0) for name in left]
+    monkeypatch.setattr(report, "replace", lambda plan, without, impossible: without)
+    monkeypatch.setattr(report, "Campaign", lambda plan, *_: MagicMock(**{value: left[plan]}))
+    assert [one.source for one in report.contributions(own)] == ["b", "a"]
+
+
 class Steady:
     def __init__(self, command):
         self.command = command
@@ -456,7 +477,9 @@ def test_objects_and_functions_fly_are_replayed_and_belong_to_the_campaign(tmp_p
 
 
 @pytest.mark.compiled
-def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_is_met(tmp_path):
+def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_is_met(
+    tmp_path, monkeypatch
+):
     pytest.importorskip("typer")
     from typer.testing import CliRunner
 
@@ -483,6 +506,12 @@ def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_
         last = [*csv.DictReader(file)][-1]
     assert float(last["ape_deg"]) == row["ape_deg"]
     assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
+    found = replace(Replay.of(Campaign.open(out), 63), contender="a\\b:c")
+    monkeypatch.setattr(Replay, "of", lambda *_: found)
+    monkeypatch.setattr(Replay, "differs", lambda *_: [])
+    run(out, "--replay", 63, status=0)
+    assert (out / "replays" / "63-a_b_c.csv").exists()
+    monkeypatch.undo()
     run(out, "--replay", 64, status=2)
     for unused in (["--budget"], ["--policy", "pd"], ["--replay", 3, "--runs", 64]):
         run(out, *unused, status=2)

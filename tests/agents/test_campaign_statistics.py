@@ -9,8 +9,15 @@ pytest.importorskip("pyarrow")
 
 from scipy import stats
 
-from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement
-from rbgym.agents.campaigns.statistics import Sample, can_show, effects, rank_biserial, share_bounds
+from rbgym.agents.campaigns.report import MET, NOT_MET, UNDECIDED, Requirement, _cell, _row
+from rbgym.agents.campaigns.statistics import (
+    Interval,
+    Sample,
+    can_show,
+    effects,
+    rank_biserial,
+    share_bounds,
+)
 from refusals import refused
 
 pytestmark = pytest.mark.interpreted
@@ -103,12 +110,22 @@ def test_as_many_runs_as_are_said_decide():
         assert one("success", at_least=0.97).judge(Sample(hits.astype(float))).verdict == verdict
 
 
+def test_what_is_nearly_sure_is_not_shown_as_sure():
+    wanted, hits = one("success", at_least=0.99), (np.arange(10**5) > 2).astype(float)
+    shown = _row("pd", wanted, wanted.judge(Sample(hits)))
+    assert (shown[2], shown[3], shown[5]) == ("0.99997", "0.9999 to 0.99999", "99.99 %")
+    assert _cell(Interval(0.9996, 0.999, 1.0)) == "0.9996 (0.999 to 1)"
+
+
 def test_at_least_is_at_most_the_other_way_round():
     values = np.random.default_rng(7).normal(size=300)
-    most = one(quantile=0.9, at_most=1.5).judge(Sample(values))
-    least = one(quantile=0.9, at_least=-1.5).judge(Sample(-values))
-    assert least.verdict == most.verdict
-    assert (least.value, least.low, least.margin) == (-most.value, -most.high, most.margin)
+    for lost in (0, 27):  # runs whose integration failed
+        values[:lost] = np.nan
+        most = one(quantile=0.9, at_most=1.5).judge(Sample(values))
+        least = one(quantile=0.9, at_least=-1.5).judge(Sample(-values))
+        assert least.verdict == most.verdict
+        assert (least.value, least.low, least.margin) == (-most.value, -most.high, most.margin)
+        assert (most.high == math.inf) == (lost > 0)
     wanted = {"quantile": 0.9, "at_most": 1.5}
     others = {"at_most": 1.5000001}, {"confidence": 0.9}, {"quantile": 0.90000001}
     assert len({str(one(**(wanted | other))) for other in ({}, *others)}) == 4

@@ -169,8 +169,9 @@ def trained(folder, **changes):
 def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
     first, second = trained(tmp_path / "a", seed=1), trained(tmp_path / "b", seed=2)
     other = trained(tmp_path / "c", seed=3, hyperparameters={"policy": "MlpPolicy"} | SMALL)
-    card = make_card("RigidTop-v0", [first, second, other], episodes=4)
-    assert set(card.rows) == {"ppo", f"ppo, {other}"}
+    later = trained(tmp_path / "d", seed=4, init_from=first)
+    card = make_card("RigidTop-v0", [first, second, other, later], episodes=4)
+    assert set(card.rows) == {"ppo", f"ppo, {other}", f"ppo, {later}"}
     assert set(card.rows["ppo"].of_seeds) == {1, 2}
     both = card.rows["ppo"].merits[ALL]
     assert both.episodes == 8

@@ -257,6 +257,34 @@ def test_without_its_extra_the_command_line_says_what_to_install():
     assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"
 
 
+LACKING = """
+import sys, gymnasium, rbgym.agents
+from rbgym.agents import controllers, export, train
+for line in sys.argv[1:]:
+    module, extra, call = line.split(" ", 2)
+    sys.modules[module] = None
+    try:
+        eval(call)
+    except ModuleNotFoundError as error:
+        assert f"pip install 'rbgym[{extra}]'" in str(error), error
+    else:
+        raise AssertionError(call)
+"""
+CALLS = [
+    "safetensors cli rbgym.agents.load('RigidTop-v0')",
+    "matplotlib plot rbgym.plot",
+    "joblib campaign rbgym.agents.campaign",
+    "scipy.linalg agents controllers.make('lqr', gymnasium.make('RigidTop-v0'))",
+    "stable_baselines3 agents train.make_sb3_env",
+    "yaml agents train.train('RigidTop-v0', 'ppo', out='runs/none')",
+    "onnx onnx export.export_onnx('.', None, None)",
+]
+
+
+def test_without_its_extra_a_call_says_what_to_install():
+    subprocess.run([sys.executable, "-P", "-c", LACKING, *CALLS], check=True)
+
+
 @pytest.mark.parametrize(("text", "number"), [("1e6", 1_000_000), ("2.5e3", 2500), ("0", 0)])
 def test_steps_may_be_written_in_powers_of_ten(text, number):
     assert options.whole(text) == number

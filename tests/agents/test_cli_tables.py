@@ -15,7 +15,7 @@ import rbgym
 from rbgym import integrators, validation
 from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.measuring import print_claims
-from rbgym.agents.judge.tables import print_card
+from rbgym.agents.judge.tables import percent, print_card
 from rbgym.agents.terminal import print_json
 from rbgym.agents.train.run import Job, config_of
 
@@ -131,7 +131,9 @@ def test_a_card_is_a_table_at_a_terminal_and_markdown_in_a_pipe(at_terminal, cap
     row = {"merits": {"all": MERITS, "near": MERITS}, "of_seeds": {}, "origin": {}}
     content = {"env_id": "RigidTop-v0", "env_kwargs": {}, "rows": {"pd": row}}
     print_card(content)
-    assert "| pd | 50.0 | 9.5 - 90.5 | 1.00 | 0.500 |" in capsys.readouterr().out
+    assert "| pd | 50.0 | 9.5 - 90.5 | 1.00 | 0.500 | 2 | 3 | 4 |" in capsys.readouterr().out
+    shares = 0.9996, 0.0004, 1.0, 1e-17, 0.95
+    assert [*map(percent, shares)] == ["99.96", "0.04", "100.0", "0.0", "95.0"]
     at_terminal(80)
     print_card(content)
     lines = ESCAPE.sub("", capsys.readouterr().out).splitlines()
@@ -141,7 +143,7 @@ def test_a_card_is_a_table_at_a_terminal_and_markdown_in_a_pipe(at_terminal, cap
 
 MERITS = {"success_rate": 0.5, "success_interval": (0.095, 0.905), "final_error": 0.5,
           "settling_time": 1.0, "overshoot": None, "effort": 2.0, "torque_variation": 3.0,
-          "unwound": None, "eigenaxis_share": None}  # fmt: skip
+          "unwound": 4, "eigenaxis_share": None}  # fmt: skip
 
 
 def test_what_is_broken_is_counted_and_stands_out(at_terminal, capsys):

@@ -42,6 +42,8 @@ def test_settling_time_is_when_a_lane_enters_for_good():
     reached = np.array([[float(x.replace(" ", "nan")) for x in lane] for lane in lanes]).T
     times = settled_from(reached, np.array([4, 4, 4, 4, 1, 1, 0]), 0.5, hold=0.0)
     np.testing.assert_allclose(times, [0, 1.5, 2, np.inf, 0.5, np.inf, np.inf])
+    late = np.arange(70.0)[:, np.newaxis] >= 65.0
+    assert settled_from(late, np.array([69]), 0.02, hold=0.98) == 0.32  # not 0.32000000000000006
 
 
 class Pushing:

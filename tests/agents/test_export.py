@@ -87,7 +87,9 @@ def answers(folder, build, seen, name="policy"):
     tested = subprocess.run([program], capture_output=True, text=True)
     assert tested.returncode == 0, tested.stdout
     given = "\n".join(" ".join(map(repr, one)) for one in seen.tolist())
-    done = subprocess.run([program, "-"], input=given, capture_output=True, text=True, check=True)
+    fed = partial(subprocess.run, [program, "-"], capture_output=True, text=True)
+    assert [fed(input=bad).returncode for bad in ("0.0", "zero", "0.0 zero")] == [1, 1, 1]
+    done = fed(input=given, check=True)
     return np.array([line.split() for line in done.stdout.splitlines()], float).astype(np.float32)
 
 
@@ -237,8 +239,8 @@ def test_no_bad_sample_and_no_wrong_time_reaches_a_command(env_id, name, tmp_pat
     assert timed(gone, t + 5 * dt)[0] == 1
     plain(gone)
     agree(4, t + 6 * dt, plain)
-    refused(3, 1e9, t)
-    agree(5, t + dt, last)  # that is forgotten, too
+    refused(3, t + 16.5 * dt)
+    agree(5, t + 7 * dt, last)  # that is forgotten, too
     assert last(seen[0])[1].any()
     good, wild = 0, [0.0, 1.0, -1.0, 3e30, -1e300, np.nan, np.inf, -np.inf]
     for k in range(2000):
@@ -505,6 +507,10 @@ def test_a_network_with_memory_and_other_envs_are_refused(tmp_path):
             export(tmp_path, Network.random((4, 2), 0), gym.make("CartPole-v1"))
         with pytest.raises(ValueError, match="observation must have shape"):
             export(tmp_path, Network.random((4, 3), 0), env)
+        with pytest.raises(
+            ValueError, match=r"dt must be 1.0, as in the policy's own env, got 0.5"
+        ):
+            export(tmp_path, load("DetumbleToPoint-v0"), make("DetumbleToPoint-v0", dt=0.5))
     assert np.array_equal(env.get_state()["rows"], before)
 
 

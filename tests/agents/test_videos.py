@@ -43,13 +43,11 @@ def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
 
 def test_an_episode_is_filmed_in_its_own_time_unless_that_is_too_long_or_too_short():
     assert Timing.of(0.02, 500) == (1, pytest.approx(50.0), pytest.approx(1.0))
-    orbit = Timing.of(1.0, 5677)
-    assert orbit.speed == pytest.approx(5677 / 30)
-    assert orbit.rate == pytest.approx(orbit.speed / orbit.stride)
-    assert 25 < orbit.rate < 40
-    spin = Timing.of(0.004, 500)
-    assert spin.speed == pytest.approx(0.25)
-    assert 25 < spin.rate < 40
+    for dt, steps, speed in (1.0, 5677, 5677 / 30), (0.004, 500, 0.25):
+        found = Timing.of(dt, steps)
+        assert found.speed == pytest.approx(speed)
+        assert found.rate == pytest.approx(speed / dt / found.stride)
+        assert 25 < found.rate < 40
 
 
 @pytest.mark.parametrize("dt", [0.075, 0.025, 0.017, 0.004])

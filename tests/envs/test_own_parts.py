@@ -304,6 +304,21 @@ class OnOrbit(Unsaid):
     is_on_orbit = constant(True)
 
 
+class Shaky(Doubled):
+    def measure(self, rows, buffer, i, q, relative, omega):
+        return q, relative, scale(rows.noise_key(buffer, i), omega)
+
+
+class Horizon(Doubled):
+    def extra(self):
+        return OnOrbit()
+
+
+class Forgetful(Pusher):
+    def state_keys(self):
+        return {"fuel": Key(0, 1)}
+
+
 class Timed(Roll):
     def state_keys(self):
         return {"time": Key(0, 1)}
@@ -318,6 +333,9 @@ class Timed(Roll):
     ({"actuator": SilentPusher()}, "exert"),
     ({"more": Noisy()}, "is_noisy must be True of the sensor or disturbance"),
     ({"more": OnOrbit()}, "orbit must be given with a part that is on an orbit"),
+    ({"sensor": Horizon(2.0)}, "orbit must be given with a part that is on an orbit"),
+    ({"sensor": Shaky(2.0)}, r"is_noisy must be constant\(True\) in Shaky"),
+    ({"actuator": Forgetful()}, "effector_rows must be at least 1, as state_keys of Forgetful"),
     ({"goal": Timed(0.25)}, r"state_keys must be other names than \['time'\]"),
 )
 def test_what_an_own_part_lacks_or_may_not_have_is_named_when_an_env_is_made(changed):

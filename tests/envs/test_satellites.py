@@ -324,7 +324,7 @@ def test_what_no_episode_has_the_time_for_is_told():
     (SLEW, {"rate_limit": 0.11}, "rate_limit must be at least 0.113184 rad/s"),
     ("SteadyPrecession-v0", {"rate_limit": 5}, "rate_limit must be at least"),
     (SLEW, {"success": {"seconds": 10**400}}, r"success\['seconds'\] must be in"),
-    (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "angle": 7.0}}, "Satellite.angle must be at"),
+    (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "angle": 7.0}}, "Satellite.angle must be"),
     (SLEW, {"satellite": {"body": {"inertia": [1e6] * 3}, "torque": 0.05}}, "Satellite.rate must"),
     ("AttitudeReach-v0", {"success": {"rate": 0.1}}, "success must have keys from"),
     (SLEW, {"satellite": "cubesat-6"}, "did you mean 'cubesat-6u'"),

@@ -47,7 +47,7 @@ rbgym_status rbgym_act_at(rbgym_memory *memory, double time, const real observat
     if (isfinite(time) && fabs(since) > PATIENCE) { /* the clock or the sample is wrong */
         status = RBGYM_JUMP;
         memory->started = 0;
-        memory->time = time;
+        memory->timed = 0;
     } else if (isfinite(time) && since > 0.5) {
         const double rounded = since + 0.5;
         const int periods = (int)rounded;

@@ -18,10 +18,10 @@ int main(int argc, char **argv)
     real observation[OBSERVATIONS], action[ACTIONS];
     rbgym_memory memory;
     double worst = 0, off, number;
-    int n, i = 0, wrong = 0;
+    int n = 1, i = 0, wrong = 0;
     (void)argv;
     rbgym_begin(&memory);
-    while (argc > 1 && scanf("%lf", &number) == 1) {
+    while (argc > 1 && (n = scanf("%lf", &number)) == 1) {
         observation[i++] = (real)number;
         if (i < OBSERVATIONS) { continue; }
         rbgym_act(&memory, observation, action);
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         }
         i = 0;
     }
-    if (argc > 1) { return 0; }
+    if (argc > 1) { return n == 0 || i > 0; } /* what is no number, or a part of a row */
     for (n = 0; n < VECTORS; n++) {
         for (i = 0; i < OBSERVATIONS; i++) { observation[i] = SEEN[n][i]; }
         rbgym_act(&memory, observation, action);

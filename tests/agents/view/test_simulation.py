@@ -148,6 +148,10 @@ def test_an_episode_that_ends_says_why():
         assert run.time == pytest.approx(3 * run.dt)
     assert run.ended == "time is up"
     assert not run.failed
+    slow = {"body": {"inertia": [1.0, 1.0, 1.0]}, "torque": 0.01, "dt": 0.05}
+    run = TaskRun("AttitudeSlew-v1", seed=0, env_kwargs={"satellite": slow})
+    run.advance(210)  # ten seconds, an episode of the task's own body
+    assert not run.ended
 
 
 def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
