@@ -27,7 +27,7 @@ class AttitudeSlewEnv(AttitudeEnv):
     ## Physics
     The satellite `cubesat-6u`: a homogeneous box of 12 kg, moments 0.185, 0.144 and 0.0612 kg m^2,
     turned by the torque that its wheels have about each body axis alone: 6.5, 6.5 and 9.2 mN m.
-    Half a turn about the x axis takes 19 s at least. A control period of dt = 0.5 s is one step of
+    Half a turn straight about the x axis takes 19 s. A control period of dt = 0.5 s is one step of
     the integrator.
     """
 
@@ -64,7 +64,7 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     ## Physics
     The satellite `cubesat-6u`: a homogeneous box of 12 kg, moments 0.185, 0.144 and 0.0612 kg m^2,
     with four RWP015 wheels in a pyramid: 4 mN m each, 15 mN m s, reached at 6000 rpm and within
-    4 s, friction 0.05 mN m. Half a turn about the x axis takes 27.5 s at least, most of it with
+    4 s, friction 0.05 mN m. Half a turn straight about the x axis takes 27.5 s, most of it with
     full wheels. The wheels are integrated with the body: the total angular momentum is conserved
     to the last bit. A control period of dt = 0.5 s is one step of the integrator, `quat_em:4`. At
     the start each wheel's momentum is uniform in +-0.1 of its largest.

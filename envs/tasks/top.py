@@ -116,7 +116,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
     """Bring a fast top into steady precession without nutation, and hold it there.
 
     ## Physics
-    Betsch and Siebert's gyro top (2009, section 5.2): the cone of RigidTop-v0 spins at 135.7 rad/s
+    Betsch and Siebert's gyro top (2009, section 5.2): the cone of RigidTop-v0 spins at 135.6 rad/s
     about its axis, 60 degrees from the vertical, and precesses at 10 rad/s. Off this motion the top
     nutates for ever, since nothing damps it: doing nothing loses. A control period of dt = 0.004 s
     is one step of the integrator; the body spins by half a radian under the held torque.

@@ -506,12 +506,11 @@ def test_the_command_flies_reports_replays_and_ends_with_status_1_where_not_all_
         last = [*csv.DictReader(file)][-1]
     assert float(last["ape_deg"]) == row["ape_deg"]
     assert {path.suffix for path in out.glob("replays/*")} == {".csv", ".png"}
+    run(out, "--replay", 64, status=2)
+    for unused in (["--budget"], ["--policy", "pd"], ["--replay", 3, "--runs", 64]):
+        run(out, *unused, status=2)
     found = replace(Replay.of(Campaign.open(out), 63), contender="a\\b:c")
     monkeypatch.setattr(Replay, "of", lambda *_: found)
     monkeypatch.setattr(Replay, "differs", lambda *_: [])
     run(out, "--replay", 63, status=0)
     assert (out / "replays" / "63-a_b_c.csv").exists()
-    monkeypatch.undo()
-    run(out, "--replay", 64, status=2)
-    for unused in (["--budget"], ["--policy", "pd"], ["--replay", 3, "--runs", 64]):
-        run(out, *unused, status=2)
