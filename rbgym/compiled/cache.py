@@ -241,8 +241,8 @@ class _Closed:
 def _owned(function: Any, file: str) -> Any:
     """The locator of the folder that the user names, which is then the only one, or else of the
     package's. Numba itself takes neither where it cannot write."""
-    named, own = caching.UserProvidedCacheLocator, caching.InTreeCacheLocator
-    return (named if config.CACHE_DIR else own)(function, file)  # type: ignore[attr-defined]
+    kinds: list[Any] = caching.CacheImpl._locator_classes  # their names differ between versions
+    return kinds[0 if config.CACHE_DIR else 1](function, file)  # type: ignore[attr-defined]
 
 
 class _Folder(caching.CompileResultCacheImpl):
