@@ -6,11 +6,14 @@ computers, `view` and `commands` are the user interfaces. A package is imported 
 from importlib import import_module
 from typing import Any
 
+from rbgym.extras import naming_extra
+
 _PACKAGES = ("campaigns", "controllers", "export", "judge", "policies", "train")
 # Functions that are available here too -> the package that defines each.
 _FUNCTIONS = {"campaign": "campaigns", "load": "policies", "rollout": "train"}
 
 
+@naming_extra("campaign")
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return getattr(import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)

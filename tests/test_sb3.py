@@ -31,6 +31,7 @@ def test_stable_baselines_checker_has_nothing_to_say(env_id):
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeReach-v0"])
 def test_the_adapter_and_dummy_vec_env_tell_the_same_story(env_id):
     ours = VectorEnvAdapter(make_sb3_env(env_id, 3, max_episode_steps=7).unwrapped.vector_env)
+    assert gym.make_vec(gym.envs.registration.EnvSpec.from_json(ours.spec.to_json())).num_envs == 3
     theirs = DummyVecEnv([lambda: gym.make(env_id, max_episode_steps=7)] * 3)
     ours.action_space.seed(5)
     ours.seed(11), theirs.seed(11)

@@ -2,7 +2,7 @@
 which is one line on stderr and exit status 2. A command imports what it needs when it runs."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -12,20 +12,10 @@ from typer.core import TyperGroup
 
 import rbgym
 from rbgym.agents.terminal import plain
+from rbgym.extras import naming_extra
 
 # The panels of commands, in the order of the help page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
-# The modules that an extra installs.
-_EXTRAS = {
-    "plot": ("matplotlib",),
-    "cli": ("rich", "safetensors", "typer"),
-    "agents": ("sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "yaml"),
-    "campaign": ("joblib", "pyarrow", "scipy", "yaml"),
-    "view": ("msgspec", "viser", "websockets"),
-    "mujoco": ("mujoco",),
-    "onnx": ("onnx",),
-    "render": ("PIL", "imageio_ffmpeg", "pygame"),
-}  # fmt: skip
 # The base of all errors of Click's parser; a Typer may bundle its own Click.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 _LONGEST = 2000  # characters of a message
@@ -59,13 +49,9 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
     except (ValueError, OSError, GymnasiumError) as error:
         _fail(error, 2)
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        extras = [name for name, modules in _EXTRAS.items() if missing in modules]
-        own = ctx.invoked_subcommand  # one of the same name, which is smaller
-        extra = own if own in extras else next(iter(extras), None)
-        complete = not extra or "pip install" in str(error)
-        install = "" if complete else f"; this command needs pip install 'rbgym[{extra}]'"
-        _fail(f"{error}{install}", 2)
+        with suppress(ModuleNotFoundError), naming_extra(ctx.invoked_subcommand):
+            raise
+        _fail(error, 2)
     except KeyboardInterrupt:
         work = {
             "train": "from the last checkpoint, if there is one, without --overwrite",

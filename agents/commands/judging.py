@@ -130,7 +130,7 @@ def _replay(
         raise ValueError(f"--policy must name one policy to replay, got {policy}")
     campaign = Campaign.open(folder)
     found = Replay.of(campaign, run, policy[0] if policy else None, video)
-    stem = folder / "replays" / f"{run}-{found.contender.replace('/', '_')}"
+    stem = folder / "replays" / re.sub(r"[^\w.-]", "_", f"{run}-{found.contender}")
     stem.parent.mkdir(exist_ok=True)
     found.write_csv(Path(f"{stem}.csv"))
     plots.save(found.figure(), Path(f"{stem}.png"))

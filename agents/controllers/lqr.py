@@ -12,6 +12,7 @@ from rbgym.agents.controllers.base import BodyLaw, Law, Plant, plant_of
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
+from rbgym.extras import naming_extra
 from rbgym.identification import rotation_vector
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, from_rotation_vector, rotate_inverse
@@ -45,6 +46,7 @@ def solvable(tolerances: Array, dt: float, limits: Array) -> Iterator[None]:
         ) from None
 
 
+@naming_extra()
 def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -> Array:
     """The gain K (m, n) of u = -K x that minimises the sum of (x / tolerances)^2 + (u / limits)^2
     over samples dt [s] apart, for x' = A x + B u with u held between them.

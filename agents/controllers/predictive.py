@@ -12,6 +12,7 @@ from rbgym.agents.controllers.lqr import error_of, solvable
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
+from rbgym.extras import naming_extra
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -187,6 +188,7 @@ class Planner(BodyLaw):
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         return {"tolerances": (plant.env.task.angle, plant.env.task.rate)}
 
+    @naming_extra()
     def _riccati(self, weight: Array) -> tuple[Array, Array]:
         """P (6, 6) and K (m, 6) of v = -K x near rest at the target, where the motion is linear."""
         from scipy.linalg import solve_discrete_are

@@ -12,11 +12,13 @@ from rbgym.agents.export.source import bare, met
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.forward import OUTPUTS
 from rbgym.agents.run_folder import made_folder, replacing
+from rbgym.extras import naming_extra
 
 OPSET, IR = 17, 8  # versions that runtimes from 2022 on read
 _NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}
 
 
+@naming_extra()
 def export_onnx(
     folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

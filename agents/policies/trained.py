@@ -15,6 +15,7 @@ from rbgym.agents.cases import setup_of
 from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, as_text, made_folder, read_json, replacing
 from rbgym.envs.arguments import named
+from rbgym.extras import naming_extra
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
@@ -102,6 +103,7 @@ def _shown(space: Space) -> str:
     return f"{type(space).__name__} of shape {space.shape}"
 
 
+@naming_extra()
 def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], config: Any) -> None:
     """Write a policy into a folder, policy.json last. spaces_of: of observations and actions.
     config: further entries of policy.json, such as algo and env_id; ValueError, before anything is
@@ -129,6 +131,7 @@ def write(folder: str | Path, network: Any, spaces_of: tuple[Space, Space], conf
         temporary.write_text(text, encoding="utf-8")
 
 
+@naming_extra()
 def read(folder: Path) -> TrainedPolicy:
     """Read the policy in a folder. Raises ValueError if there is none or it is damaged."""
     file = folder / CONFIG

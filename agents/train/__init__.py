@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rbgym.agents.run_folder import Training
 from rbgym.arguments import flag
 from rbgym.envs.arguments import keys, named
+from rbgym.extras import naming_extra
 
 if TYPE_CHECKING:
     from rbgym.agents.train.gradients import DifferentiableEnv as DifferentiableEnv
@@ -28,6 +29,7 @@ _OF_SB3 = {"checkpoint_every", "evaluate_every", "threads"}  # arguments of its 
 _OTHERS = {"auto": "auto", "apg": "analytic"}  # algorithm -> its module
 
 
+@naming_extra()
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
@@ -35,6 +37,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+@naming_extra()
 def train(
     env_id: str,
     algo: str = "auto",
@@ -90,6 +93,7 @@ def train(
     return sb3.learn(job, **given)
 
 
+@naming_extra()
 def hyperparameters_of(
     env_id: str,
     algo: str = "auto",

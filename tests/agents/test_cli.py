@@ -243,9 +243,8 @@ sys.argv = ["rbgym", *{command.split()!r}]
 from rbgym.agents.commands.cli import main
 try:
     main()
-except SystemExit as end:
-    assert not end.code, end.code
-heavy = {{"torch", "stable_baselines3", "tensorboard", "matplotlib"}} & sys.modules.keys()
-assert not heavy, heavy
+finally:
+    heavy = {{"torch", "stable_baselines3", "tensorboard", "matplotlib"}} & sys.modules.keys()
+    assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-P", "-c", code], check=True)

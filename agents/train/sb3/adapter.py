@@ -163,6 +163,8 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
+    # A spec can become JSON; not every env takes the mode as text.
+    cast(Any, vector_env.spec).kwargs["autoreset_mode"] = AutoresetMode.SAME_STEP.value
     adapter = VectorEnvAdapter(vector_env, trains=True)
     if seed is not None:
         adapter.seed(seed)
