@@ -6,7 +6,7 @@ computers, `view` and `commands` are the user interfaces. A package is imported 
 from importlib import import_module
 from typing import Any
 
-from rbgym.extras import naming_extra
+from rbgym.agents.extras import naming_extra
 
 _PACKAGES = ("campaigns", "controllers", "export", "judge", "policies", "train")
 # Functions that are available here too -> the package that defines each.

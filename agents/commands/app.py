@@ -11,8 +11,8 @@ from typer import Option
 from typer.core import TyperGroup
 
 import rbgym
+from rbgym.agents.extras import naming_extra
 from rbgym.agents.terminal import plain
-from rbgym.extras import naming_extra
 
 # The panels of commands, in the order of the help page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")

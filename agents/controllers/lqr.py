@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Law, Plant, plant_of
 from rbgym.agents.controllers.pd import AxisPD
+from rbgym.agents.extras import naming_extra
 from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
-from rbgym.extras import naming_extra
 from rbgym.identification import rotation_vector
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, from_rotation_vector, rotate_inverse

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
 from rbgym.agents.controllers.lqr import error_of, solvable
+from rbgym.agents.extras import naming_extra
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
-from rbgym.extras import naming_extra
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 

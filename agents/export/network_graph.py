@@ -9,10 +9,10 @@ import numpy as np
 
 from rbgym.agents.export.contract import checked_env, contract
 from rbgym.agents.export.source import bare, met
+from rbgym.agents.extras import naming_extra
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.forward import OUTPUTS
 from rbgym.agents.run_folder import made_folder, replacing
-from rbgym.extras import naming_extra
 
 OPSET, IR = 17, 8  # versions that runtimes from 2022 on read
 _NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}

@@ -12,10 +12,10 @@ from gymnasium import registry, spaces
 
 from rbgym.agents import catalogue
 from rbgym.agents.cases import setup_of
+from rbgym.agents.extras import naming_extra
 from rbgym.agents.policies.network import Network, RecurrentNetwork
 from rbgym.agents.run_folder import RunFolder, as_text, made_folder, read_json, replacing
 from rbgym.envs.arguments import named
-from rbgym.extras import naming_extra
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"

@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rbgym.agents.extras import naming_extra
 from rbgym.agents.run_folder import Training
 from rbgym.arguments import flag
 from rbgym.envs.arguments import keys, named
-from rbgym.extras import naming_extra
 
 if TYPE_CHECKING:
     from rbgym.agents.train.gradients import DifferentiableEnv as DifferentiableEnv
