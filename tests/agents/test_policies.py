@@ -103,7 +103,7 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
         actions, own_state = read.predict(seen, own_state, start)
         np.testing.assert_allclose(actions, expected, rtol=0, atol=ROUND_OFF)
         np.testing.assert_allclose(own_state, state, rtol=0, atol=ROUND_OFF)
-    with pytest.raises(ValueError, match=r"episode_start must be bools \(32,\), got \[True\]"):
+    with pytest.raises(ValueError, match=r"episode_start must be bools \(32,\), got \[True, "):
         read.predict(seen, own_state, [True] * 3)
 
 
