@@ -70,10 +70,11 @@ class _Described:
         except ValueError as error:
             # The argument that begins the message, if a layer set it.
             name = next((one for one in ARGUMENTS if re.match(rf"{one}\b", str(error))), None)
-            if name is None or name in kwargs or f"{name} must be given" in str(error):
+            if name is None or name in kwargs:
                 raise
-            source = layers.last(name)
-            raise ValueError(f"{error}; the {source} sets {name}, given {kwargs}") from error
+            is_lacking = f"{name} must be given" in str(error)
+            sets = "" if is_lacking else f" the {layers.last(name)} sets {name},"
+            raise ValueError(f"{error};{sets} given {kwargs}") from error
         if max_episode_steps is not None:
             layers.note(ARGUMENT, [("max_episode_steps",)])
         self._layers = layers

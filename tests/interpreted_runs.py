@@ -34,7 +34,7 @@ MORE = {
     "wheels and coils on a circle, nadir, late instruments": (SLEW, {
         "actuator": ["pyramid", "magnetorquers"], "orbit": _ORBIT, "reference": "nadir",
         "disturbance": {"gravity_gradient": True}, "observation": "log_error",
-        "constraints": {"momentum": 0.01, "ends": True},
+        "constraints": {"momentum": 0.3, "ends": True},
         "sensor": {
             "gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5, "quantisation": 1e-4},
             "star_tracker": {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": 1.0,

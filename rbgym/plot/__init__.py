@@ -4,7 +4,7 @@ or arrays and returns a matplotlib `Figure`: no window, no pyplot, no global set
 try:
     from rbgym.plot.figures import Errors, drifts, pointing, polhode, summary
 except ModuleNotFoundError as error:
-    if error.name == "matplotlib":
+    if (error.name or "").startswith("matplotlib"):
         error.msg += "; this needs pip install 'rbgym[plot]'"
     raise
 
