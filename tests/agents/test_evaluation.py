@@ -57,9 +57,10 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     assert result.settling_time is None
     assert result.length < 100
     assert result.mean_return < result.length
-    assert result.final_error > 60
     ends = np.isfinite(result.played.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
+    left = result.played.attitude_error[ends, np.arange(16)]
+    assert result.final_error == pytest.approx(np.degrees(np.sort(left)[7:9].mean()))
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
 
 
@@ -114,6 +115,8 @@ def test_starts_are_those_of_the_test_set():
     own = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"angle": 0.1})
     assert own.played.attitude_error[0].max() < 0.1 + 1e-12
     assert own.by_category == {"initial": 1.0}
+    moving = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"least_rate": 0.1})
+    assert np.isnan(moving.played.least_time).all()  # which is from rest
     space = gym.make("AttitudeSlew-v1").observation_space
     learned = TrainedPolicy(network, space, {"env_kwargs": {"initial": "high rate"}})
     assert own_kwargs(learned, "AttitudeSlew-v1", {"dt": 0.4}) == {"dt": 0.4}
@@ -187,6 +190,9 @@ def test_a_difference_is_of_the_same_starts_and_nothing_differs_from_itself():
     assert found["success"] == pytest.approx((1.0, 0.025 ** (1 / 12), 1.0))
     assert found["improvement"].value == 0.5
     assert found["return"].low > 0.0
+    middle = [np.sort(one.returns)[3:9].mean() for one in (pd, idle)]
+    assert found["return"].value == pytest.approx(middle[0] - middle[1])
+    assert found["settling"].value == pytest.approx(settling(pd).mean() - pd.limit)
     assert "cost" not in found
     same = differences([pd, pd], [pd])
     assert all(one.value == 0.0 and one.low <= 0.0 <= one.high for one in same.values())

@@ -74,6 +74,7 @@ ATTITUDES = [
     [math.cos(1e-9), math.sin(1e-9), 0.0, 0.0],
     [1e-12, 0.0, -1.0, 0.0],
 ]
+NADIR = {"reference": "nadir", "orbit": {"altitude": 5e5}}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -129,8 +130,9 @@ def test_the_targets_rate_is_the_derivative_of_its_attitude():
     np.testing.assert_allclose(rate, states[1]["target_angular_velocity"], rtol=0, atol=1e-7)
 
 
-def test_a_preview_shows_where_the_target_will_be():
-    env, plain = (make("AttitudeTracking-v1", **k) for k in ({"preview": 5.0}, {}))
+@pytest.mark.parametrize(("env_id", "how"), [("AttitudeTracking-v1", {}), (SLEW, NADIR)])
+def test_a_preview_shows_where_the_target_will_be(env_id, how):
+    env, plain = (make(env_id, **how, **k) for k in ({"preview": 5.0}, {}))
     seen, _ = env.reset(seed=6)
     plain.reset(seed=6)
     assert seen.shape == (14,)

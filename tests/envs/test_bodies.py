@@ -51,6 +51,10 @@ def test_the_field_is_that_of_a_dipole_and_the_torque_of_coils_is_across_it_and_
         np.testing.assert_allclose(change, impulse, rtol=0, atol=1e-17)
         gained = env.invariants()["energy"] - energy
         assert abs(gained - discrete_work(before, after, torque)) < 1e-18
+    slow = make(COILS, dt=20.0, substeps=1)  # from rest the body hardly turns, but the field moves
+    at(slow, (1, 0, 0, 0), orbit_phase=0.0, earth_phase=0.0)
+    B = field(*(10.0 * np.array([*rates.values()])), slow.actuator)
+    assert slow.step([0, 0, 1.0])[4]["applied_torque"] == pytest.approx(np.cross([0, 0, 1], B))
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5])
@@ -117,6 +121,12 @@ def test_a_dock_forbids_the_station_haste_and_going_astray():
     for name, (state, over) in cases.items():
         at(env, (1, 0, 0, 0), **state)
         assert env.step(np.zeros(6))[2] is over, name
+    at(env, (1, 0, 0, 0), position=(0.5, 0.0, 0.0))  # 0.3 m halve the reward
+    assert env.step(np.zeros(6))[1] == pytest.approx(1 / (1 + (0.5 / 0.3) ** 2), rel=1e-6)
+    brief = make(FLYER, success={"seconds": 0.2})
+    for speed in (0.02, 0.04):  # below 0.03 m/s it is docked
+        at(brief, (1, 0, 0, 0), position=(0, 0, 0), velocity=(0, speed, 0))
+        assert brief.step(np.zeros(6))[4]["is_success"] == (speed < 0.03)
     # The station turns with the target.
     turned = (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
     at(env, turned, target_quaternion=turned, position=(0.0, -0.3, 0.0))
@@ -194,6 +204,7 @@ def test_every_spin_that_is_wanted_can_be_had_at_a_size_that_is_allowed():
     env.reset(seed=0)
     state = env.state
     scale = np.sqrt(state["angular_velocity"][:, 2] / state["target_spin"])
+    assert np.mean(state["target_spin"] > 0.0) == pytest.approx(0.5, abs=0.1)
     assert 0.6 <= scale.min() < 0.62
     assert 1.57 < scale.max() <= 1.6
     # Twice the force that holds the body at half its size.

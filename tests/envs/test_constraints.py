@@ -163,6 +163,8 @@ def test_cones_are_drawn_about_their_directions_in_the_world():
     ("Detumble-v1", {"keep_out": [PATH]}, "unless starts are more than twice"),
     ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, 1), "direction": (0, 0, 1)}]},
      "covers it"),
+    ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, -1), "direction": (0, 0, -1)}]},
+     "covers it"),
     (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),
     ("Detumble-v1", {"rate": 0.02, "ends": True}, "ends episodes, must be above the 0.03 rad/s"),
     (WHEELS, {"momentum": 0.1, "ends": True}, "at least the 0.3 with which wheels begin"),
@@ -203,6 +205,7 @@ def test_a_command_has_a_price_before_it_costs():
     env.reset(seed=0)
     prices = [env.step(np.array([c, 0.0, 0.0], np.float32))[1] for c in (0.3, 0.45, 0.9)]
     np.testing.assert_allclose(prices, [0.0, 0.19 / 0.4 - 1.0, -2.24 / 0.4 - 1.0], rtol=1e-6)
+    assert env.step([0.5, 0.0, 0.0])[4]["cost_command"] == 1.0
 
 
 def test_where_no_limit_is_near_no_attitude_has_a_price():

@@ -184,6 +184,8 @@ def test_a_magnetometer_alone_shows_the_field_with_its_noise():
     field = rotate_inverse(state["quaternion"], np.array([record.field_at(*p) for p in phases]))
     error = seen * env.columns["magnetic_field"].factor - field
     assert np.std(error) == pytest.approx(math.hypot(1e-7, 1e-7), rel=0.1)  # noise and bias
+    wild = many("MagneticDetumble-v1", 9, sensor={"magnetometer": {"noise": 1.0}})
+    assert wild.reset(seed=1)[0] in wild.observation_space  # cut at the bound
 
 
 def test_rates_are_hidden_with_the_attitude_where_no_gyro_is_fitted():

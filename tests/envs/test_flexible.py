@@ -49,7 +49,8 @@ def test_with_every_scheme_it_tends_to_the_coupled_equations_by_order_two(integr
     errors, action = [], np.array([0.7, -0.4, 0.9])
     for substeps in (8, 16, 32):
         env = flexible(dt=1.0, substeps=substeps, integrator=integrator)
-        at(env, TILTED[0], **PUT)
+        seen, shown = at(env, TILTED[0], **PUT)[0], env.columns["deflection"]
+        assert seen[shown.place] * shown.scale == pytest.approx(PUT["deflection"])
         wanted = reference(env.state, -WHEELS.torque * action, 0.05, 3.0)
         for _ in range(3):
             env.step(action)

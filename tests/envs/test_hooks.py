@@ -68,6 +68,8 @@ def test_white_noise_has_its_standard_deviation_and_differs_from_step_to_step():
     for torque in steps:
         np.testing.assert_allclose(torque.std(axis=0), [0.01, 0.02, 0.0], rtol=0.06, atol=1e-4)
         assert np.abs(torque.mean(axis=0)).max() < 4 * 0.02 / math.sqrt(2000)
+    most = env.episodes.setup.parts.disturbance.largest_torque()
+    assert most == pytest.approx([0.0667, 0.1334, 0.0])  # of 2**32 numbers sqrt(2 log(2**32)) each
     correlation = np.corrcoef(np.concatenate([s[:, :2] for s in steps], axis=1).T)
     assert np.abs(correlation - np.eye(6)).max() < 0.1
 

@@ -125,6 +125,10 @@ def test_a_mounting_that_is_given_turns_and_weakens_the_torque():
     torque = env.step(np.array([0.5, -1.0, 1.0]))[4]["applied_torque"]
     asked = env.torque_limit * scale * (0.5, -1.0, 1.0)
     assert torque == pytest.approx(rotate(from_rotation_vector(turn), asked), rel=1e-12)
+    flyer = make("FreeFlyer-v0", randomization={"misalignment": 0.0})
+    flyer.reset(options={"parameters": {"misalignment": turn}})
+    force = flyer.step([1.0, 0, 0, 0, 0, 0])[4]["applied_force"]
+    assert force == pytest.approx(rotate(from_rotation_vector(turn), np.array([0.4, 0, 0])))
 
 
 def test_the_inertia_is_read_and_given_about_the_axes_of_the_body():
@@ -185,16 +189,21 @@ def instruments(k):
         "star_tracker": {"across_boresight": k * 1e-4, "about_boresight": k * 4e-4, "latency": 0.5},
         "magnetometer": {"noise": k * 1e-8, "bias": k * 1e-7},
         "sun_sensor": {"noise": k * 1e-4, "bias": k * 1e-3},
+        "coarse_sun": {"noise": k * 1e-3, "bias": k * 1e-3},
     }
+    sensor["gyro"] |= {"scale_factor": k * 1e-2, "misalignment": k * 1e-2}
     orbit = {"altitude": 5e5, "inclination": 1.7}
-    return {"sensor": sensor, "orbit": orbit, "actuator": ["pyramid", "magnetorquers"]}
+    how = {"actuator": ["pyramid", "magnetorquers"], "initial": {"least_rate": 0.1, "rate": 0.1}}
+    return {"sensor": sensor, "orbit": orbit, **how}
 
 
 def simple(k):
     return {"sensor": {"attitude": k * 1e-3, "rate": k * 1e-4, "rate_bias": k * 1e-3}}
 
 
-@pytest.mark.parametrize("kwargs", [simple, instruments])
+@pytest.mark.parametrize(
+    "kwargs", [simple, instruments, lambda k: {**instruments(k), "actuator": "pyramid"}]
+)
 def test_noise_that_is_given_is_that_of_sensors_made_with_it(kwargs):
     env, other = make(SLEW, randomization={"noise": 0.5}, **kwargs(1.0)), make(SLEW, **kwargs(2.0))
 

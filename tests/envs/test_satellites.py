@@ -107,6 +107,8 @@ def test_a_target_swings_as_fast_as_the_satellite_can_follow(name):
     one, other = (e.task.reference(e.dt) for e in (own, env))
     assert (other.slow, other.fast) == pytest.approx((k * one.slow, k * one.fast))
     assert other.largest_rate() == pytest.approx(env.task.more.scale * env.task.more.bound)
+    wide = make("AttitudeTracking-v1", rate_limit=2.0 * own.rate_limit).task.more
+    assert wide.scale * wide.bound == pytest.approx(one.largest_rate())
     copy = pickle.loads(pickle.dumps(env.task))
     assert copy.reference(0.5) == env.task.reference(0.5)
 
@@ -145,6 +147,10 @@ def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
         for field, value in initial.items():
             expected = k * value if "rate" in field else value
             assert env.task.categories[category][field] == pytest.approx(expected, rel=1e-12)
+    for level, preset in own.task.difficulty.items():
+        for field, value in preset.get("initial", {}).items():
+            expected = k * value if "rate" in field else value
+            assert env.task.difficulty[level]["initial"][field] == pytest.approx(expected)
     if isinstance(own.task.shape, Closeness):
         # The dearness of a rate that is shown as 1, to the price of an attitude.
         one, other = (e.task.shape.rate_weight * e.rate_limit**2 for e in (own, env))
@@ -318,6 +324,10 @@ def test_what_no_episode_has_the_time_for_is_told():
 
     with pytest.warns(UserWarning, match="lasts 10 s; the largest turn"):
         Hasty(max_episode_steps=200)
+    coils = make("MagneticDetumble-v1", initial={"rate": 0.1})
+    torque = 2.0 * coils.actuator.dipole * coils.actuator.field  # over a pole
+    least = max(coils.body.moments) * (0.1 - coils.task.rate) / torque
+    assert coils.episodes.setup.least_time == pytest.approx(least)
 
 
 @refused(

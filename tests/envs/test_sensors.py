@@ -60,6 +60,10 @@ def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles(
         turned = multiply(before, from_rotation_vector(env.dt * rates))
         assert np.abs(np.abs(np.sum(turned * after, axis=1)) - 1).max() < 1e-13
         before = after
+    env = many(SLEW, 1000, sensor={"gyro": {"rate_walk": 0.01}})  # a walk's mean goes half as far
+    at(env, STILL)
+    rates, bias = seen_of(env, 1)[0, :, 4:], env.parameters["rate_bias"]
+    assert np.sum(rates * bias) / np.sum(bias**2) == pytest.approx(0.5, abs=0.025)
 
 
 def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
@@ -86,12 +90,13 @@ def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
     assert abs(np.corrcoef(errors[0][:, 0], errors[1][:, 0])[0, 1]) < 4 / math.sqrt(n)
 
 
-def test_between_two_measurements_the_last_attitude_is_held():
-    env = many(SLEW, 16, sensor={"star_tracker": TRACKER})
+@pytest.mark.parametrize(("period", "steps"), [(0.5, 5), (0.3, 3)])  # s, of 0.1 s each
+def test_between_two_measurements_the_last_attitude_is_held(period, steps):
+    env = many(SLEW, 16, sensor={"star_tracker": {**TRACKER, "period": period}})
     first, _ = at(env, STILL, [0.1, 0, 0])
     seen = np.concatenate([first[None, :, :4], seen_of(env, 14)[..., :4]])
     moved = np.abs(np.diff(seen, axis=0)).max(axis=2) > 1e-6
-    assert ((np.arange(1, 15) % 5 == 0) == moved.T).all()  # 0.5 s are five control periods
+    assert ((np.arange(1, 15) % steps == 0) == moved.T).all()
 
 
 def test_a_held_attitude_is_one_in_the_world_while_the_target_turns():

@@ -198,6 +198,10 @@ def test_wheels_of_torque_and_momentum_alone_have_the_inertia_of_6000_rpm_and_no
     wheels = ReactionWheels(torque=0.1, momentum=4.0)
     assert wheels.momentum / wheels.inertia == pytest.approx(6000 * 2 * np.pi / 60, rel=1e-15)
     assert wheels.viscous == wheels.coulomb == 0.0
+    env = make(WHEELS, substeps=1, actuator=ReactionWheels(coulomb=1e-3, viscous=1e-6))
+    at(env, TILTED, wheel_momentum=(0.03, 0.0, 0.0))  # its friction helps to brake it
+    braked = env.step([1.0, 0.0, 0.0])[4]["applied_torque"][0]
+    assert 5e-3 + 1e-3 < braked <= env.episodes.setup.actuator.largest[0]
 
 
 def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
