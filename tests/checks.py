@@ -95,7 +95,6 @@ class Wanderer:
             self.step()
 
     def reset(self):
-        """Every lane goes on to its next episode."""
         self._reset()
 
     def seeded(self):
@@ -108,27 +107,21 @@ class Wanderer:
         self._reset(seed=[None if self.rng.random() < 0.3 else seed for seed in seeds])
 
     def masked(self):
-        """Some lanes only."""
         self._reset(mask=self._mask())
 
     def masked_seeded(self):
-        """Some lanes only, with seeds."""
         self._reset(mask=self._mask(), seed=int(self.rng.integers(2**32)))
 
     def placed(self):
-        """Every lane put somewhere."""
         self._reset(state=self._state())
 
     def placed_masked(self):
-        """Some lanes put somewhere."""
         self._reset(mask=self._mask(), state=self._state())
 
     def pickle(self):
-        """A pickle goes on as the original."""
         self._goes_on(lambda env: pickle.loads(pickle.dumps(env)))
 
     def deepcopy(self):
-        """A copy goes on as the original."""
         self._goes_on(copy.deepcopy)
 
     def _goes_on(self, copied):
@@ -140,7 +133,6 @@ class Wanderer:
         self.many_steps()
 
     def threads(self):
-        """Another number of threads."""
         rbgym.set_num_threads(int(self.rng.integers(1, 5)))
 
     def close(self):

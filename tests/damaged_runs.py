@@ -114,7 +114,6 @@ def spliced(content, draw):
 
 
 def noise(content, draw):
-    """Something else."""
     return draw.randbytes(draw.randint(0, 300))
 
 

@@ -21,7 +21,6 @@ def drawn(count, seed=0):
 
 
 def law_of(cls, limit=FREE, **gains):
-    """A law for the body."""
     return cls(BODY, limit, rate_limit=2.0, dt=0.1, **gains)
 
 

@@ -101,5 +101,4 @@ def changed(task: str, given: dict[str, Any], plain: dict[str, str]) -> set[str]
 
 
 def may_change(given: dict[str, Any]) -> set[str]:
-    """What these arguments may change."""
     return set(given).union(*(FOLLOWS.get(name, set()) for name in given))

@@ -51,7 +51,6 @@ class Block(NamedTuple):
 
 
 def text(page: Path) -> str:
-    """What a page says."""
     return page.read_text("utf-8")
 
 

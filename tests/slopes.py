@@ -13,7 +13,6 @@ _AT_GOAL = 5  # which of the lanes that are `placed`
 
 
 def largest_error(env, actions, size=1e-5):
-    """The most of `errors`."""
     return float(errors(env, actions, size).max())
 
 

@@ -19,7 +19,6 @@ def _exact():
 
 
 def exact(q, omega, dt):
-    """The exact motion."""
     return _exact()(q, omega, dt)
 
 

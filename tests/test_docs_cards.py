@@ -71,16 +71,10 @@ def test_no_shipped_policy_succeeds_less_often_than_the_best_law(cards):
             assert sorted(shipped) == trained.conditions(env_id)
 
 
-def test_the_table_of_the_study_is_that_of_its_results():
+def test_the_study_has_the_table_of_its_results_and_shows_where_the_physics_decides():
     study = loaded("studies/fidelity_map")
-    measured = json.loads(study.ENGINE.read_text("utf-8"))
-    told = study.PAGE.read_text("utf-8")
-    assert told == study.page(told, study.found(), measured)
-
-
-def test_the_study_shows_where_the_physics_decides_and_where_not():
-    study = loaded("studies/fidelity_map")
-    every = study.found()
+    every, told = study.found(), study.PAGE.read_text("utf-8")
+    assert told == study.page(told, every, json.loads(study.ENGINE.read_text("utf-8")))
 
     def fell(scheme):
         runs = [every["policies"][f"{scheme} {seed}"] for seed in study.SEEDS]

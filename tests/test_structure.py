@@ -202,25 +202,18 @@ def test_no_folder_holds_more_than_fifteen_modules(folder):
     assert len(list(folder.glob("*.py"))) <= 15
 
 
-def test_no_two_classes_share_a_name():
+def test_no_two_classes_share_a_name_and_every_function_has_one():
     classes = Counter(name for tree in trees().values() for name in classes_of(tree))
     assert [name for name, count in classes.items() if count > 1] == []
+    nodes = [(name, node) for name, tree in trees().items() for node in ast.walk(tree)]
+    functions = [(name, node) for name, node in nodes if isinstance(node, ast.FunctionDef)]
+    assert [(name, node.lineno) for name, node in functions if node.name == "_"] == []
 
 
 def test_every_line_of_the_long_tests_names_one():
     for line in Path("tests/long.txt").read_text().splitlines():
         file, _, name = line.partition("::")
         assert f"def {name.partition('[')[0]}" in Path(file).read_text(), line
-
-
-def test_every_function_has_a_name():
-    named = [
-        (name, node.lineno)
-        for name, tree in trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name == "_"
-    ]
-    assert named == []
 
 
 WALK = """

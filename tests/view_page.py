@@ -60,7 +60,6 @@ class Window:
         self.wait(lambda: "t = " in self.status(), seconds=300.0)  # it may compile
 
     def drawn(self):
-        """How many pictures the page has drawn."""
         return self.page.evaluate(_DRAWN)
 
     def status(self):
@@ -73,7 +72,6 @@ class Window:
         return float(found.group(1)) if found else float("nan")
 
     def wait(self, it, seconds=120.0):
-        """Until something holds."""
         held = self.holds(it, seconds)
         assert held, f"waited in vain; the panel: {self.status()[:600]}"
 
@@ -100,11 +98,9 @@ class Window:
         return self.page.locator("canvas").first.screenshot()
 
     def tab(self, name):
-        """Show one of the tabs."""
         self.page.get_by_role("tab", name=name, exact=True).click()
 
     def choose(self, label, option):
-        """Choose in a dropdown."""
         self.field(label).click()
         self.page.get_by_role("option", name=option, exact=True).first.click()
 
@@ -126,7 +122,6 @@ class Window:
 
 @contextmanager
 def window(size=(800, 600)):
-    """A window of a fresh browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -55,7 +55,6 @@ WRITERS = {one.__name__: one for one in (csv, plot, film, card, results)}
 
 
 def once(name: str, folder: str, turn: int) -> None:
-    """Write the file of this turn."""
     WRITERS[name](Path(folder))(turn)
 
 

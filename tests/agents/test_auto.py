@@ -27,6 +27,8 @@ from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.network import Normalizer
 from rbgym.agents.train import DifferentiableEnv, analytic, auto, hyperparameters_of, run, train
 
+pytestmark = pytest.mark.interpreted
+
 SHELF = Path(rbgym.agents.__file__).parent / "pretrained"
 TASK = "Detumble-v1"  # its episodes are short
 REACH = {"env_id": "AttitudeReach-v0", "changes": {"learning_starts": 2399}}
@@ -43,6 +45,7 @@ def held(folder):
     return load_file(folder / "policy.safetensors")
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     numbers, said = torch.get_rng_state(), list[str]()
@@ -74,6 +77,7 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     assert (torch.get_rng_state() == numbers).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("env_id", "algo", "changes"), [(TASK, "auto", SMALL), ("RigidTop-v0", "apg", APG)]
@@ -101,7 +105,6 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     assert again(out=tmp_path / "cut").resumed_from is None
 
 
-@pytest.mark.interpreted
 def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "worth", lambda *a, **k: {"success_rate": 0.0, "mean_return": 0.0})
     said: list[str] = []
@@ -119,7 +122,6 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     assert done.folder.results.exists()
 
 
-@pytest.mark.interpreted
 def test_steps_alone_leave_the_algorithm_of_the_recipe(tmp_path, monkeypatch):
     asked: list[tuple[str, int]] = []
 
@@ -141,7 +143,6 @@ def test_steps_alone_leave_the_algorithm_of_the_recipe(tmp_path, monkeypatch):
     assert said == ["training with auto, not the recipe's ppo: see --algo ppo"]
 
 
-@pytest.mark.interpreted
 def test_a_training_has_the_reward_and_the_time_limit_of_its_env(monkeypatch):
     spec, shape = gym.spec(TASK), type(task_of(TASK).dense())
     monkeypatch.setitem(spec.kwargs, "reward", "sparse")
@@ -166,7 +167,6 @@ def test_success_within_its_interval_does_not_decide_on_what_is_better():
         assert not run.is_better(other, one)
 
 
-@pytest.mark.interpreted
 def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
     env, relu = gym.make("RigidTop-v0"), Network.random((7, 4, 3), 0, activation="relu")
     trained.write(tmp_path, relu, (env.observation_space, env.action_space), {})
@@ -179,7 +179,6 @@ def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
         train("AttitudeSlew-v1", out=tmp_path / "run", **given)
 
 
-@pytest.mark.interpreted
 def test_a_training_begins_with_the_commands_of_the_policy_it_is_given():
     shelf = SHELF / "SoftWall-v0"  # trained without a normaliser
     config = run.config_of(run.Job("SoftWall-v0", "auto", ".", init_from=shelf), {})
@@ -192,7 +191,6 @@ def test_a_training_begins_with_the_commands_of_the_policy_it_is_given():
     assert analytic.Shown(network.normalizer)(torch.tensor(seen[None])).shape == (1, seen.size)
 
 
-@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("env_id", "goal"),
     [("AttitudeTracking-v1", "target_angular_velocity"), ("ScalableSpin-v0", "wanted_spin")],
@@ -209,15 +207,14 @@ def test_the_first_units_of_a_follower_see_how_its_rates_differ(env_id, goal):
     assert units[0] @ off / (off @ off) == pytest.approx(0.35 / env.task.rate, rel=1e-4)
 
 
-@pytest.mark.interpreted
 def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monkeypatch):
     laws, flown = [], auto.imitate
     monkeypatch.setattr(auto, "imitate", lambda law, *a: laws.append(law) or flown(law, *a))
 
     def worth(policy, config, split="validation", episodes=256):
-        known = {"bang_bang": 1.0, "pd": 0.9, "idle": 0.0}
+        known = {"bang_bang": 1.0, "pd": 0.9, "hysteretic": 0.9, "idle": 0.0}  # it has a memory
         rate = known.get(policy, 0.5) if isinstance(policy, str) else 0.4
-        return {"success_rate": rate, "mean_return": 10.0 - len(laws)}
+        return {"success_rate": rate, "mean_return": 10.0 - len(laws) + (policy == "hysteretic")}
 
     monkeypatch.setattr(run, "worth", worth)
     kwargs = {"actuator": {"thrusters": {}}, "max_episode_steps": 5}
@@ -231,7 +228,6 @@ def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monke
     assert laws == ["bang_bang"]
 
 
-@pytest.mark.interpreted
 def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     lanes = gym.make_vec(TASK, 4, max_episode_steps=10)
     law, shown = controllers.make("pd", lanes), run.normalizer_for(lanes)
@@ -252,7 +248,6 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
     assert np.std(fitted - other.said[0]) < 0.3 * np.std(other.said[0])
 
 
-@pytest.mark.interpreted
 def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
     lanes = gym.make_vec(TASK, 2, max_episode_steps=3)
     width, flags = lanes.single_observation_space.shape[0], []
@@ -270,7 +265,6 @@ def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
     assert len(learner.met[0]) == 2 * 6
 
 
-@pytest.mark.interpreted
 def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     env = gym.make("InertialPointing-v0")
     own, base = run.normalizer_for(env), env.unwrapped
@@ -280,6 +274,9 @@ def test_errors_at_the_edge_of_success_are_seen_on_the_finest_scale():
     angle, rate = 0.5 * base.task.angle, base.task.rate / rates.factor / max(rates.high)
     # Of the geometric mean of both tolerances.
     np.testing.assert_allclose(fine / coarse, 0.35 / np.sqrt(angle * rate), rtol=1e-6)
+    assert run.memory_for(env, {"trend": 10.0 * base.dt}).share == pytest.approx(0.1)
+    cells = run.normalizer_for(gym.make("SunAcquisition-v0"))  # currents from 0.05 to 1 are seen
+    assert cells(np.full(cells.width, 0.525))[3:9] == pytest.approx(np.zeros(6), abs=1e-6)
     coils = gym.make("MomentumDumping-v0")  # its field, the last columns, passes zero at any time
     assert max(run.normalizer_for(coils).repeats) < coils.unwrapped.columns["magnetic_field"].first
     # A task whose goal is a set of attitudes is shown as it is.
@@ -299,7 +296,6 @@ def test_the_command_that_a_shipped_policy_names_gives_its_hyperparameters():
         assert own == found, config["command"]
 
 
-@pytest.mark.interpreted
 def test_a_cone_is_seen_on_its_own_scale_where_the_boresight_meets_it():
     shown = run.normalizer_for(gym.make("KeepOutSlew-v0"))  # a cone of 0.3 rad about z
     assert shown.repeats[-3:] == (7, 8, 9)
@@ -318,7 +314,6 @@ def test_the_end_of_an_episode_is_priced_by_what_is_lost_with_it():
         hyperparameters_of("KeepOutSlew-v0", changes={"margin": 0, "price": 5})
 
 
-@pytest.mark.interpreted
 def test_a_network_sees_repeated_columns_each_on_its_own_scale(tmp_path):
     mean, factor = np.array([0.1, 0.0, 0.0, 0.1, 0.2]), np.array([1.0, 1.0, 1.0, 20.0, 400.0])
     own = Normalizer(mean, factor**-2.0, 1.0, 1e-12, (0, 2))
@@ -338,7 +333,6 @@ def test_a_network_sees_repeated_columns_each_on_its_own_scale(tmp_path):
         rbgym.agents.policies.forward.Stack.of([network, Network.random((5, 8, 2), 1)])
 
 
-@pytest.mark.interpreted
 def test_no_two_sets_of_starts_share_a_seed():
     sets = [set(SPLITS["test"]), set(SPLITS["validation"]), set(training_seeds(0, 64))]
     sets += [set(starts_of(TASK, 300, "fresh", n).seeds) for n in (0, 1)]
@@ -346,7 +340,6 @@ def test_no_two_sets_of_starts_share_a_seed():
     assert starts_of(TASK, 8, "validation").categories == starts_of(TASK, 8).categories
 
 
-@pytest.mark.interpreted
 @refused(
     ({"split": "train"}, "split must be one of"),
     ({"seed": 1}, "seed must be left out"),
@@ -357,7 +350,6 @@ def test_bad_sets_of_starts_are_refused(arguments):
     evaluate("pd", TASK, **arguments)
 
 
-@pytest.mark.interpreted
 @refused(
     ("auto", {"changes": {"teacher": "swing_up"}}, "env must"),
     ("auto", {"changes": {"integral": 9.0}}, "integral must be 0 where .*, got 9.0"),
@@ -393,6 +385,7 @@ def test_what_does_not_fit_is_refused_before_a_run_is_overwritten(algo, given, t
         assert (tmp_path / "results.json").read_text() == "{}"
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
     numbers = torch.get_rng_state()
@@ -406,6 +399,7 @@ def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
     assert (torch.get_rng_state() == numbers).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_steps_are_given_as_iterations_and_callbacks_see_each(tmp_path):
     times: list[np.ndarray] = []
@@ -420,7 +414,6 @@ def test_steps_are_given_as_iterations_and_callbacks_see_each(tmp_path):
     assert rbgym.agents.load(more.folder.path).network.output == "tanh"
 
 
-@pytest.mark.interpreted
 def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path):
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", 2))
     chosen = {"learning_rate": 1e-3, "n_envs": 2, "iterations": 1, "net_arch": [4], "rates": 5.0}

@@ -148,7 +148,7 @@ def test_a_requirement_that_is_none_is_refused(require):
 
 def test_a_rare_fault_stands_before_what_matters_less_and_sizes_are_told_from_signs():
     rng, n = np.random.default_rng(8), 2000
-    draws = {"fault": (rng.random(n) < 0.05) * rng.integers(1, 5, n), "tilt": rng.normal(3.0, 1.0, n),
+    draws = {"fault": (rng.random(n) < 0.05) * rng.integers(1, 5, n), "tilt": rng.normal(3, 1, n),
              "other": rng.normal(size=n)}  # fmt: skip
     ape = np.abs(draws["tilt"] - 3.0) + 5.0 * (draws["fault"] > 0) + 0.1 * rng.normal(size=n)
     failed = (draws["fault"] > 0) & (rng.random(n) < 0.5)
@@ -168,9 +168,8 @@ def test_kinds_of_faults_are_told_apart_and_luck_drives_nothing():
     found = effects(draws | {"ape_deg": ape}, dict.fromkeys(draws, n), {})
     assert [one.draw for one in found] == ["fault stuck", "fault weak", "fault_time"]
     assert found[1].value == -found[0].value > 0.9
-    there = draws["fault_time"] >= 0.0
-    order = stats.spearmanr(draws["fault_time"][there], ape[there]).statistic
-    assert found[2].value == pytest.approx(order)
+    there = [values[draws["fault_time"] >= 0.0] for values in (draws["fault_time"], ape)]
+    assert found[2].value == pytest.approx(stats.spearmanr(*there).statistic)
     for _ in range(100):
         columns = dict(zip([*"abcdefgh", *FIGURES], rng.normal(size=(10, 50)), strict=True))
         lucky += effects(columns, dict.fromkeys("abcdefgh", 50), {})[0].strength[0] > 0.0

@@ -235,16 +235,17 @@ def test_commands_say_that_they_could_not_write_and_run_no_file_for_a_library(
 
 
 @pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])
-def test_light_commands_import_no_learning_library_and_need_no_output(command):
+def test_light_commands_and_rbgym_import_no_learning_library_and_need_no_output(command):
     code = f"""
 import sys
+from rbgym import *
 sys.stdout = None  # as after >&-
 sys.argv = ["rbgym", *{command.split()!r}]
 from rbgym.agents.commands.cli import main
 try:
     main()
 finally:
-    heavy = {{"torch", "stable_baselines3", "tensorboard", "matplotlib"}} & sys.modules.keys()
-    assert not heavy, heavy
+    heavy = {{"torch", "stable_baselines3", "tensorboard", "matplotlib", "pygame", "ray"}}
+    assert not (found := heavy & sys.modules.keys()), found
 """
     subprocess.run([sys.executable, "-P", "-c", code], check=True)

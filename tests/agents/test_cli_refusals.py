@@ -283,7 +283,7 @@ def test_steps_may_be_written_in_powers_of_ten(text, number):
     assert options.whole(text) == number
 
 
-def test_rbgym_alone_shows_the_commands_and_three_examples():
+def test_rbgym_alone_shows_the_commands_in_groups_and_three_examples():
     page = CliRunner().invoke(app, [], prog_name="rbgym")
     assert page.exit_code == 0
     assert page.stdout == CliRunner().invoke(app, ["--help"], prog_name="rbgym").stdout
@@ -293,9 +293,6 @@ def test_rbgym_alone_shows_the_commands_and_three_examples():
     assert len(examples_of(ROOT)) == 3
     assert all(f"    {line}" in lines for line in examples_of(ROOT))
     assert len(lines) < 40
-
-
-def test_every_command_stands_in_a_group_of_the_page():
     assert {command.rich_help_panel for command in COMMANDS.values()} == set(PANELS)
 
 

@@ -180,6 +180,8 @@ def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_mome
         np.testing.assert_allclose(matrix @ moment, np.cross(moment, field), rtol=0, atol=1e-12)
         best = np.linalg.lstsq(matrix, torque, rcond=1e-6)[0]
         np.testing.assert_allclose(moment, best, rtol=1e-5, atol=1e-6)
+    pid, orbit = controllers.make("pid", gym.make("MagneticPointing-v0")).law, 6378e3 + 520e3
+    assert pid.integral_time == pytest.approx(100.0 * np.sqrt(orbit**3 / 3.986e14), rel=0.01)
 
 
 def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
@@ -235,7 +237,9 @@ def test_a_tumbling_target_is_met_whatever_the_limit_that_rates_are_shown_by(kwa
     columns = env.unwrapped.columns
     assert columns["angular_velocity"].factor == columns["target_angular_velocity"].factor == 3.0
     assert ("quaternion_ahead" in columns) == ("preview" in kwargs)
-    assert flown(controllers.make("pd", env), env, 150)["is_success"].all()
+    law = controllers.make("pd", env)
+    assert law.approach == pytest.approx(4.0 * np.sqrt(law.force_limit / law.body.mass))
+    assert flown(law, env, 150)["is_success"].all()
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,12 @@ class Pushing:
 def test_lanes_that_fall_are_counted_to_their_end_only():
     result = evaluate(Pushing(), episodes=16)
     assert result.success_rate == 0
-    assert result.settling_time is None
     assert result.length < 100
     assert result.mean_return < result.length
     ends = np.isfinite(result.played.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
-    left = result.played.attitude_error[ends, np.arange(16)]
-    assert result.final_error == pytest.approx(np.degrees(np.sort(left)[7:9].mean()))
+    left = np.degrees(result.played.attitude_error[ends, np.arange(16)])
+    assert result.final_error == pytest.approx(np.median(left))
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
 
 
@@ -115,7 +114,7 @@ def test_starts_are_those_of_the_test_set():
     own = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"angle": 0.1})
     assert own.played.attitude_error[0].max() < 0.1 + 1e-12
     assert own.by_category == {"initial": 1.0}
-    moving = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"least_rate": 0.1})
+    moving = evaluate("pd", "AttitudeSlew-v1", 4, split="fresh", initial={"rate": 0.1})
     assert np.isnan(moving.played.least_time).all()  # which is from rest
     space = gym.make("AttitudeSlew-v1").observation_space
     learned = TrainedPolicy(network, space, {"env_kwargs": {"initial": "high rate"}})

@@ -12,7 +12,7 @@ from family import SLEW, quick
 from laws import flown
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
-from rbgym.agents.controllers.filtering import right_jacobian
+from rbgym.agents.controllers.filtering import StarTracker, right_jacobian
 from rbgym.agents.judge.card import SENSORS
 from rbgym.agents.policies import Network, TrainedPolicy
 from rbgym.envs.parts.sensors import Instruments
@@ -165,6 +165,9 @@ def test_a_policy_gets_the_rate_at_the_end_of_the_period_of_which_gyros_measure_
     for k, (_, belief) in enumerate(playing(env, Estimating.for_env("pd", env), 8)):
         mean, end = (np.abs(one - env.state["angular_velocity"]).max() for one in belief[3:5])
         assert k == 0 or (end < 0.2 * mean and mean > 1e-4)
+    still = many(64, sensor={"gyro": {"angle_walk": 1e-3}, "star_tracker": {}})
+    *_, (_, belief) = playing(still, Estimating.for_env("idle", still), 3)
+    assert (belief.end_rate == belief.rate).mean() > 0.9  # noise is no acceleration
 
 
 @pytest.mark.interpreted
@@ -267,6 +270,7 @@ def test_wrong_observations_and_policies_are_refused():
     late = Instruments(latency=0.5, period=0.5)
     filtering = Estimating(controllers.Idle(), late, rate_limit=2.0, dt=0.1)
     assert (filtering.dt, filtering.tracker.late) == (0.1, 5)
+    assert StarTracker(Instruments(latency=0.1, period=0.1).suited(0.1, 2.0)).holds  # the first
     shown = np.full((3, 7), 0.5)
     for observation in (shown[0, :6], shown[None], np.full(7, np.nan), np.ones(7)):
         with pytest.raises(ValueError, match="observation must"):

@@ -161,6 +161,8 @@ def test_the_torque_turns_the_shortest_way_and_in_the_dark_brakes():
     cosine = np.sum(turn * lever, axis=1) / np.linalg.norm(turn, axis=1)
     np.testing.assert_allclose(cosine, np.linalg.norm(lever, axis=1), rtol=0, atol=0.01)
     assert (np.sum(law.towards(still, SUNS) * SUNS, axis=1) < 0).all()
+    slow = controllers.make("sun_pointing", make("SunAcquisition-v0", dt=4.0)).law
+    assert slow.frequency * slow.dt < 0.151  # rad in a control period
 
 
 @pytest.mark.compiled

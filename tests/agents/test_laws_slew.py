@@ -150,6 +150,8 @@ def test_at_the_end_the_torque_dies_out_without_chatter():
 def test_the_switching_curve_is_that_of_constant_braking_beyond_its_layer():
     law = BangBang(SIX, [0.02] * 3, rate_limit=10.0, dt=0.1, braking=1.0, layer=1e-6)
     e, y = np.tile([1.0, 0.0, 0.0], (5, 1)), np.linspace(0.1, 3.0, 5)[:, None]
+    noisy = gym.make("AttitudeSlew-v1", sensor={"rate": 1e-4})  # a layer of two control periods
+    assert controllers.make("bang_bang", noisy).h == 2.0 * noisy.unwrapped.dt
     a = 0.02 / SIX.inertia[0, 0]
     np.testing.assert_allclose(law.curve(y, e), np.sqrt(2 * a * y), rtol=1e-5)
     # About another axis, braking with what the gyroscopic torque leaves: angle = integral of

@@ -205,6 +205,8 @@ def test_the_torque_of_coils_is_that_of_the_momentum_across_the_field():
     h = seen[:, 7:11] * TURNING.momentum @ TURNING.matrix.T
     across = h - np.sum(h * along, axis=1, keepdims=True) * along
     np.testing.assert_allclose(np.cross(moments, B), -law.rate * across, rtol=1e-4, atol=1e-12)
+    orbit = env.actuator.other.around  # slower than a tenth of what fills a wheel
+    assert law.rate == pytest.approx(2.0 * orbit.rate * (1.0 + np.sin(orbit.inclination)))
 
 
 def test_a_law_has_the_torque_of_the_wheels_whatever_thrusters_have():

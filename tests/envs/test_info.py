@@ -16,7 +16,6 @@ MORE = {"randomization": {"torque": 0.2}, "reward": {"closeness": 1.0, "effort":
 
 
 def stepped(env, seed):
-    """The info of a step."""
     env.reset(seed=seed)
     return env.step(np.full(env.action_space.shape, 0.7))[4]
 

@@ -107,7 +107,6 @@ class Target:
     plain: bool = False
 
     def but(self, **settings):
-        """The same with other settings."""
         return replace(self, **settings)
 
     def attack(self, examples, number=0):

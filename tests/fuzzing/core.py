@@ -149,5 +149,4 @@ def _arithmetic():
 
 
 def targets():
-    """All of them."""
     return [*itertools.chain(_bodies(), _simulations(), _potentials(), _catalogue(), _arithmetic())]

@@ -36,7 +36,6 @@ def _on_two(method, **given):
 
 
 def targets():
-    """All of them."""
     return [
         target("rbgym.Batch", _batch, bodies=[BODY, BODY], integrator="quat_em", potential=None,
                size=2, projection=True),

@@ -56,7 +56,6 @@ def _made(env_id, vector, **kwargs):
 
 
 def _run(env_id, vector, **kwargs):
-    """Made, and stepped."""
     env = created(env_id, vector, **kwargs)
     all_finite([env.reset(seed=0)[0], env.state])
     for _ in range(2):

@@ -105,7 +105,6 @@ class Interrupter:
         return self.rng.uniform(-1, 1, self.env.action_space.shape)
 
     def step(self, env, rng):
-        """A step."""
         env.step(rng.uniform(-1, 1, env.action_space.shape))
 
     def reset(self, env, rng):

@@ -169,6 +169,5 @@ def _written(export, **given):
 
 
 def targets():
-    """All of them."""
     works = [made.but(finite=False) for made in _works()]
     return [*_laws(), *_made(), *_networks(), *works]

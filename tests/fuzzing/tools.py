@@ -82,6 +82,5 @@ def _plots():
 
 
 def targets():
-    """All of them."""
     return [*(made.but(finite=False) for made in _subjects()), *_validations(),
             *(made.but(finite=False) for made in _plots())]  # fmt: skip

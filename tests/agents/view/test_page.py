@@ -37,7 +37,6 @@ def page():
 
 
 def looking(page):
-    """A connection of someone who looks at the page."""
     return view_client.looking(page._server.get_port())
 
 
