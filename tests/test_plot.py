@@ -2,8 +2,6 @@
 
 import itertools
 import re
-import subprocess
-import sys
 import warnings
 from functools import cache
 
@@ -18,7 +16,7 @@ pytest.importorskip("matplotlib")
 import matplotlib as mpl
 
 import rbgym
-from rbgym.plot import Errors, figures, style
+from rbgym.plot import Errors, figures
 
 pytestmark = pytest.mark.interpreted
 
@@ -51,24 +49,6 @@ def drawn(figure):
 def grey(colour):
     red, green, blue = mpl.colors.to_rgb(colour)
     return 0.299 * red + 0.587 * green + 0.114 * blue  # ITU-R BT.601
-
-
-def test_any_two_of_the_first_lines_differ_in_dash_or_clearly_in_grey():
-    looks = [style.line(k) for k in range(len(style.COLOURS))]
-    for one, other in itertools.combinations(looks, 2):
-        apart = abs(grey(one["color"]) - grey(other["color"]))
-        assert one["linestyle"] != other["linestyle"] or apart > 0.2
-
-
-def test_drawing_changes_no_setting():
-    before = mpl.rcParams.copy()
-    drawn(rbgym.plot.summary(top()))
-    assert mpl.rcParams.copy() == before
-
-
-def test_plots_need_no_pyplot():
-    code = "import sys, rbgym.plot; assert 'matplotlib.pyplot' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_the_gallery_shows_every_plot_in_a_small_file():

@@ -8,11 +8,10 @@ import pytest
 
 import rbgym
 from family import SLEW, at, make
-from rbgym.envs.rendering import colors, scene_of, solids
+from rbgym.envs.rendering import scene_of, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.painter import entries_of
-from rbgym.envs.rendering.scene import BodyPart, Framing, drawn_length
+from rbgym.envs.rendering.scene import Framing, drawn_length
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
@@ -85,25 +84,6 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     assert pixels.min() >= 0.0
     assert pixels.max() <= 480.0
     assert pixels[:, 1].min() < 5.0  # and no smaller than need be
-
-
-def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_widths():
-    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
-    turn = np.linspace(0.0, 2 * np.pi, 73)
-    # Begins and ends behind the eye, and passes before it.
-    ring = camera.eye + 3.0 * np.stack([np.sin(turn), -np.cos(turn), 0.1 + 0.0 * turn], axis=1)
-    (run,) = camera.runs(ring)
-    pixels, depths = camera.project(run)
-    assert np.abs(pixels - camera.middle).max() <= 4 * 480 * (1 + 1e-9)
-    assert depths.max() == pytest.approx(3.0)
-    # All that is in the picture is kept.
-    x, y, _ = (ring - camera.eye).T
-    within = np.abs(x) < math.tan(math.radians(13.0)) * y
-    assert all((np.abs(run - point).max(axis=1) < 1e-12).any() for point in ring[within])
-    # Of a solid about the eye nothing is drawn.
-    huge = BodyPart("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
-    solid = camera.side_of(huge)
-    assert len(solid.corners) == len(solid.edges) == 0
 
 
 def test_an_arrow_grows_with_the_square_root_of_its_vector_up_to_its_reach():
@@ -183,10 +163,6 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     # The cube's face, half of 0.3 m from its middle, meets it where the middle is at the dock.
     assert station.mesh.radius == pytest.approx(0.6 - 0.15)
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
-
-
-def test_the_legend_of_a_cone_has_its_colour():
-    assert ("keep out", colors.FORBIDDEN) in entries_of(scene_of(started("KeepOutSlew-v0")))
 
 
 def test_a_skater_is_drawn_in_the_size_that_she_has_and_is_to_have():

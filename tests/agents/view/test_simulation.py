@@ -154,16 +154,6 @@ def test_an_episode_that_ends_says_why():
     assert not run.ended
 
 
-def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
-    simulation = Scenario().simulation()
-    assert [run.name for run in simulation.runs] == ["forward_euler", "imidm", "exact:4"]
-    moments = simulation.runs[0].body.moments
-    assert moments[0] < moments[2] < moments[1]  # spins about its intermediate axis, and so flips
-    simulation.advance(100)
-    euler, _, conserving = (run.snapshot().energy for run in simulation.runs)
-    assert euler > 1.3 * conserving
-
-
 @pytest.mark.parametrize("name", BODIES)
 def test_every_body_is_as_its_sizes_say(name):
     small, large = (
@@ -220,12 +210,3 @@ def test_who_can_act_is_who_fits_the_task():
     assert actors(None) == []
     assert actors("MagneticDetumble-v1") == ["pretrained", "pd", "magnetic_rate", "b_dot", "idle"]
     assert actors("FreeFlyer-v0")[0] == "pretrained"
-
-
-def test_a_tilt_of_many_turns_is_one_within_a_turn():
-    many, one, endless = (
-        Scenario(schemes=("quat_em",), tilt=tilt).simulation().runs[0].snapshot().quaternion
-        for tilt in (30.0 + 360 * 2.0**20, 30.0, 1e300)
-    )
-    assert many.tolist() == one.tolist()
-    assert abs(np.linalg.norm(endless) - 1.0) < 1e-15
