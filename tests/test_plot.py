@@ -13,7 +13,6 @@ from refusals import refused
 
 pytest.importorskip("matplotlib")
 
-import matplotlib as mpl
 
 import rbgym
 from rbgym.plot import Errors, figures
@@ -44,11 +43,6 @@ def drawn(figure):
         warnings.simplefilter("error")
         figure.canvas.draw()
     return figure
-
-
-def grey(colour):
-    red, green, blue = mpl.colors.to_rgb(colour)
-    return 0.299 * red + 0.587 * green + 0.114 * blue  # ITU-R BT.601
 
 
 def test_the_gallery_shows_every_plot_in_a_small_file():

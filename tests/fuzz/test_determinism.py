@@ -6,7 +6,7 @@ import pytest
 
 from fuzzing.digests import digest, elsewhere
 
-SLEW, TOP = "AttitudeSlew-v1", "RigidTop-v0"
+TOP = "RigidTop-v0"
 # From Python 3.12 on it warns of forks while there are threads; here that is the point.
 FORK = pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
 forks = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
