@@ -397,7 +397,8 @@ class Building:
 
 def _listed(value: Any) -> list[Any]:
     """The names in a list or array; a single name as a list."""
-    return list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _or(given: Any, default: Any) -> Any:

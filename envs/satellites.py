@@ -67,8 +67,9 @@ class Satellite:
                 object.__setattr__(self, name, made_or_given(f"Satellite.{name}", kind, value))
         for name in ("dt", "angle", "rate", "seconds"):
             object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
-        if self.angle > math.pi:
+        if self.angle > math.pi + 1e-6:  # that of float32
             raise ValueError(f"Satellite.angle must be at most pi, got {self.angle!r}")
+        object.__setattr__(self, "angle", min(self.angle, math.pi))
         if self.force is not None:
             positive("Satellite.force", self.force)
         if self.torque is not None:
@@ -171,11 +172,6 @@ class Satellite:
         if not 1e-100 < limit < 1e100:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
-            )
-        if self.rate > limit and not task.split:
-            raise ValueError(
-                f"Satellite.rate must be at most {limit:.4g} rad/s, the largest rate of its slews, "
-                f"got {self.rate!r}"
             )
         k, changes = limit / task.rate_limit, dict[str, Any]()
         if isinstance(task.shape, Approach | Closeness):

@@ -142,6 +142,11 @@ class Task:
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
             region = {name: value for name, value in region.items() if value is not None}
+        if mine and region.get("rate") is mine.rate and mine.rate > task.rate_limit:
+            raise ValueError(
+                f"Satellite.rate must be at most {task.rate_limit:.4g} rad/s, the rate limit of "
+                f"the satellite, got {mine.rate!r}"
+            )
         return task.with_success(region, made.dt) if region else task, made, layers
 
     def with_rate_limit(self, rate: float) -> "Task":

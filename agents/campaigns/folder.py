@@ -197,7 +197,9 @@ class Campaign:
                 with np.load(path) as found:
                     bins, time = found[f"bins of {contender}"], found["time"]
             except Exception as error:  # what damaged data raise is any library's own
-                raise ValueError(f"{str(path)!r} is damaged ({error}): fly it again") from None
+                raise ValueError(
+                    f"{str(path)!r} is damaged or of another version: {error}"
+                ) from None
             own = bins[:, : self.runs - group * self.plan.group]
             counts += np.array([np.bincount(row, minlength=len(_BINS) + 2) for row in own])
         below = np.cumsum(counts[:, :-1], axis=1)

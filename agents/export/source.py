@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
@@ -120,9 +121,11 @@ def _require_env(policy: Any, env: Any) -> None:
 
 def bare(policy: Any, env: Any) -> Any:
     """The network of a trained policy, with the env's quaternion columns; a law as it is.
-    ValueError for a policy that learned another control period or rate limit."""
-    if isinstance(policy, TrainedPolicy) and env.spec is not None:
-        require_period(policy, env.spec.id, env.spec.kwargs)
+    ValueError for a policy of another rate limit or, with a memory, of another control period."""
+    spec = gym.envs.registry.get(env.spec.id) if env.spec else None
+    if isinstance(policy, TrainedPolicy) and spec and spec.vector_entry_point:
+        given = {name: one for name, one in env.spec.kwargs.items() if name not in spec.kwargs}
+        require_period(policy, spec.id, given)
     found = policy.network if isinstance(policy, TrainedPolicy) else policy
     known = isinstance(found, Network) and found.width == spaces.flatdim(env.observation_space)
     return replace(found, quaternions=quaternions_of(env)) if known else found

@@ -118,7 +118,7 @@ class TaskRun(_Run):
     ) -> None:
         task_of(env_id)
         _, ((_, law, kwargs),) = contenders([policy], env_id, env_kwargs)
-        kwargs = in_time(env_id, kwargs)
+        kwargs = in_time(env_id, kwargs) if kwargs.get("satellite") is not None else kwargs
         self._torque = np.zeros(3)
         own = kwargs.get("disturbance")
         own = by_name("disturbance", {"torque": own} if callable(own) else own)
