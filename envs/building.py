@@ -153,15 +153,8 @@ class Building:
         if self.sensor.sees_field() and effector.around is None and self.orbit is not None:
             raise ValueError(f"sensor must see no field without coils, got {self.given.sensor!r}")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
-        others = (
-            task.start,
-            task.ends,
-            task.more,
-            task.shape,
-            task.tally,
-            self.goal,
-            self.sensor.extra(),
-        )
+        shown = task.more, self.sensor.extra()
+        others = task.start, task.ends, task.shape, task.tally, self.goal, *shown
         parts = (self.sensor, self.disturbance, self.reference, *others)
         gradient = "disturbance['gravity_gradient']"
         uses = {

@@ -130,7 +130,7 @@ def settled_from(reached: Array, lengths: NDArray[np.int64], dt: float, hold: fl
     [s]; what comes after a lane's last period counts as its end. lengths: (n,), in periods dt."""
     steps = np.minimum(np.arange(len(reached))[:, np.newaxis], lengths)
     done = reached[steps, np.arange(len(lengths))] == 1.0
-    left = np.round(settling_times(done, dt) - hold, 9)  # a whole number of periods
+    left = np.round(settling_times(done, dt) - hold, 9)  # 0.32, not 0.32000000000000006
     return np.maximum(left, 0.0)
 
 

@@ -220,9 +220,7 @@ def resolve(
         weights = NAMED[value]
     elif not callable(value):
         given = keys("reward", value, TERMS)
-        weights = {
-            name: in_range(f"reward[{name!r}]", one, -1e9, 1e9) for name, one in given.items()
-        }
+        weights = {n: in_range(f"reward[{n!r}]", one, -1e9, 1e9) for n, one in given.items()}
         if not any(weights.values()):
             raise ValueError(f"reward must have a weight that is not 0, got {value!r}")
     if weights == NAMED["dense"]:
